@@ -1,0 +1,1 @@
+"""The lakeshare command line: a thin client."""

@@ -1,0 +1,1 @@
+"""What files mean. Pure: no I/O, no clock, no async."""

@@ -1,0 +1,1 @@
+"""What the files of a Delta table mean."""

@@ -1,0 +1,1 @@
+"""The ASGI edge: requests, responses, limits, TLS and zero-copy sends. Knows no room."""

@@ -1,0 +1,26 @@
+"""One HTTP response: a status, headers and a body that is bytes, spans of files, or a stream."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class FileSpan:
+    """A run of bytes in a file that never changes once it has its name."""
+
+    path: str
+    offset: int
+    length: int
+
+
+Spans = tuple["bytes | FileSpan", ...]
+Body = bytes | Spans | AsyncIterator[bytes]
+
+
+@dataclass(slots=True)
+class Response:
+    """What to answer. Headers are (lower-case name, value) pairs; a HEAD answer keeps its content-length."""
+
+    status: int
+    headers: list[tuple[str, str]] = field(default_factory=list)
+    body: Body = b""

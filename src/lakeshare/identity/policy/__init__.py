@@ -1,0 +1,1 @@
+"""AWS-syntax policies: parsing and evaluating them."""

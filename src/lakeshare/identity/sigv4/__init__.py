@@ -1,0 +1,1 @@
+"""AWS signatures: verifying requests and signed chunks, and signing our own."""

@@ -1,0 +1,1 @@
+"""Buckets and keys: the S3 API."""

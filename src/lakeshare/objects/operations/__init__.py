@@ -1,0 +1,1 @@
+"""What each S3 verb does, on values."""

@@ -1,0 +1,1 @@
+"""S3 as it crosses the wire: decoding heads, encoding answers."""

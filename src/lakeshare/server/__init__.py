@@ -1,0 +1,1 @@
+"""The composition root: how one request flows, and the workers that carry it."""

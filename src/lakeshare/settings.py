@@ -1,0 +1,200 @@
+"""Every setting of the server: its name, default, bounds and help, in one frozen value read once.
+
+A field named `root_user` has the flag `--root-user` and the environment name `LAKESHARE_ROOT_USER`.
+Flags win over the environment, `LAKESHARE_*` over the names that AIStor users already have.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, Field, dataclass, field, fields
+from typing import Any
+
+from lakeshare.errors import Kind, LakeshareError
+
+
+class BadSetting(LakeshareError):
+    """A setting has a value that it cannot have."""
+
+    kind = Kind.INVALID
+
+    def __init__(self, name: str, value: str, reason: str) -> None:
+        super().__init__(f"{name} cannot be {value!r}: {reason}")
+        self.name = name
+
+
+class Secret(str):
+    """A string that prints as `***`, so that no log or traceback shows it."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "'***'"
+
+    def __str__(self) -> str:
+        return "***"
+
+    def reveal(self) -> str:
+        """Return the string itself."""
+        return str.__str__(self)
+
+
+_BYTES = re.compile(r"(\d+)\s*([KMGT]i?B?)?\Z", re.IGNORECASE)
+_SPAN = re.compile(r"(\d+)\s*([smhd])?\Z")
+_YES = frozenset({"1", "true", "yes", "on"})
+_NO = frozenset({"0", "false", "no", "off", ""})
+
+
+def size_bytes(text: str) -> int:
+    """Read a size such as `64KiB`, `16M` or `1048576`; every unit is a power of 1024."""
+    if not (match := _BYTES.match(text)):
+        msg = "write a number of bytes, or one with KiB, MiB, GiB or TiB"
+        raise ValueError(msg)
+    unit = (match[2] or "").upper()[:1]
+    return int(match[1]) * 1024 ** (" KMGT".index(unit) if unit else 0)
+
+
+def seconds(text: str) -> int:
+    """Read a time span such as `90`, `30m`, `24h` or `7d`."""
+    if not (match := _SPAN.match(text)):
+        msg = "write a number of seconds, or one with s, m, h or d"
+        raise ValueError(msg)
+    return int(match[1]) * {"s": 1, "m": 60, "h": 3600, "d": 86400}[match[2] or "s"]
+
+
+def flag(text: str) -> bool:
+    """Read a yes or no."""
+    if text.lower() in _YES:
+        return True
+    if text.lower() in _NO:
+        return False
+    msg = "write true or false"
+    raise ValueError(msg)
+
+
+def names(text: str) -> tuple[str, ...]:
+    """Read a list with commas between its items."""
+    return tuple(item.strip() for item in text.split(",") if item.strip())
+
+
+def whole(low: int, high: int) -> Callable[[str], int]:
+    """Read a whole number within bounds."""
+
+    def read(text: str) -> int:
+        if not text.isdigit() or not low <= int(text) <= high:
+            msg = f"write a whole number from {low} to {high}"
+            raise ValueError(msg)
+        return int(text)
+
+    return read
+
+
+def setting(default: Any, help_text: str, read: Callable[[str], Any] = str, *aliases: str) -> Any:
+    """Describe one field of Settings; `aliases` are further environment names."""
+    return field(default=default, metadata={"help": help_text, "read": read, "aliases": aliases})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What an operator may choose. The order of fields is the order of `docs/settings.md`."""
+
+    address: str = setting(
+        "127.0.0.1:9000", "Address and port to listen on; `:9000` means every interface."
+    )
+    console_address: str = setting(
+        "", "Address and port of the console. Accepted; the console is not there yet."
+    )
+    workers: int = setting(2, "Worker processes that answer requests.", whole(1, 256))
+    tls_cert: str = setting("", "PEM file with the server's certificate chain; needs --tls-key.")
+    tls_key: str = setting("", "PEM file with the private key of --tls-cert.")
+    root_user: str = setting(
+        "", "Access key of the root identity; made at the first start if unset.", str, "MINIO_ROOT_USER"
+    )
+    root_password: Secret = setting(
+        Secret(""), "Secret key of the root identity; made at the first start if unset.", Secret, "MINIO_ROOT_PASSWORD"
+    )
+    allow_default_credentials: bool = setting(
+        False, "Let the well-known pair minioadmin/minioadmin serve addresses other than loopback.", flag
+    )
+    domains: tuple[str, ...] = setting(
+        (), "Domains under which a host name's first label is the bucket (virtual-host style).", names
+    )
+    region: str = setting("us-east-1", "Region reported to clients; any region is accepted in signatures.")
+    delta_sharing_endpoint: str = setting(
+        "", "URL that recipients reach this server by, put into profiles and presigned URLs.", str,
+        "MINIO_DELTA_SHARING_ENDPOINT",
+    )
+    trusted_proxies: tuple[str, ...] = setting(
+        (), "Addresses or networks whose X-Forwarded-For and X-Forwarded-Proto are believed.", names
+    )
+    delta_commit_guard: bool = setting(
+        True, "Refuse to overwrite a Delta commit (_delta_log/<20 digits>.json) with other bytes.", flag
+    )
+    allow_sigv2: bool = setting(
+        True, "Accept presigned URLs of signature version 2, which boto3 makes by default.", flag
+    )
+    free_space_watermark: int = setting(
+        1024**3, "Free bytes on the data disk under which writes are refused with 507.", size_bytes
+    )
+    garbage_grace: int = setting(
+        7200, "Seconds that removed content stays readable by pinned URLs before it is collected.", seconds
+    )
+    stale_upload_age: int = setting(
+        7 * 86400, "Age in seconds at which an unfinished multipart upload is removed.", seconds
+    )
+    sweep_interval: int = setting(60, "Seconds between two rounds of garbage collection.", seconds)
+    header_limit: int = setting(32 * 1024, "Largest request head, in bytes.", size_bytes)
+    header_timeout: int = setting(20, "Seconds a client has to send a whole request head.", seconds)
+    body_timeout: int = setting(
+        60, "Seconds without a byte of a body, in or out, after which a connection is closed.", seconds
+    )
+    keep_alive: int = setting(75, "Seconds an idle connection is kept open.", seconds)
+    shutdown_timeout: int = setting(30, "Seconds that requests in flight have to finish at shutdown.", seconds)
+    auth_failure_rate: int = setting(
+        100, "Failed signatures a second, for each access key and each client address, before 503 SlowDown.",
+        whole(1, 1_000_000),
+    )
+    audit_file: str = setting("", "Folder of the audit log; `audit` in the data directory if unset, `-` for none.")
+    audit_rotate: int = setting(64 * 1024**2, "Size in bytes at which an audit file is rotated.", size_bytes)
+    audit_keep: int = setting(10, "Rotated audit files kept for each worker.", whole(1, 10_000))
+    log_level: str = setting("info", "Least severe log line to print: debug, info, warning or error.")
+
+    @classmethod
+    def read(cls, environ: Mapping[str, str], flags: Mapping[str, str | None]) -> "Settings":
+        """Read settings from flags (by field name) and the environment; flags win."""
+        chosen: dict[str, Any] = {}
+        for item in fields(cls):
+            found = _find(item, environ, flags)
+            if found is None:
+                continue
+            source, text = found
+            try:
+                chosen[item.name] = item.metadata["read"](text)
+            except ValueError as reason:
+                raise BadSetting(source, text, str(reason)) from None
+        return cls(**chosen)
+
+
+def flag_name(item: "Field[Any]") -> str:
+    """Name a field's flag."""
+    return "--" + item.name.replace("_", "-")
+
+
+def env_names(item: "Field[Any]") -> tuple[str, ...]:
+    """Name the environment variables of a field, the one that wins first."""
+    return ("LAKESHARE_" + item.name.upper(), *item.metadata["aliases"])
+
+
+def default_of(item: "Field[Any]") -> Any:
+    """Return a field's default."""
+    return None if item.default is MISSING else item.default
+
+
+def _find(
+    item: "Field[Any]", environ: Mapping[str, str], flags: Mapping[str, str | None]
+) -> tuple[str, str] | None:
+    if (given := flags.get(item.name)) is not None:
+        return flag_name(item), given
+    for name in env_names(item):
+        if name in environ:
+            return name, environ[name]
+    return None

@@ -1,0 +1,1 @@
+"""Objects under a key: the ports and their implementations."""

@@ -1,0 +1,1 @@
+"""Immutable blobs and one SQLite index on a local file system."""
