@@ -1,0 +1,57 @@
+"""Connections with the settings that durability and sharing rest on."""
+
+import sys
+from pathlib import Path
+
+import apsw
+
+from lakeshare.sqlite.errors import LibraryTooOld, translates
+
+OLDEST_LIBRARY = (3, 51, 3)
+"""Before it, a WAL reset beside another process's checkpoint could lose commits."""
+
+BUSY_TIMEOUT_MS = 5_000
+"""Waited only while another process recovers the log after a crash: writers queue elsewhere."""
+
+STATEMENT_CACHE = 256
+WRITER_CACHE_KIB = 64 * 1024
+READER_CACHE_KIB = 8 * 1024
+
+
+def check_library(found: str | None = None) -> None:
+    """Raise LibraryTooOld when the SQLite in use is older than we can trust."""
+    version = found or apsw.sqlite_lib_version()
+    if tuple(int(part) for part in version.split(".")[:3]) < OLDEST_LIBRARY:
+        raise LibraryTooOld(version, ".".join(map(str, OLDEST_LIBRARY)))
+
+
+@translates
+def open_writer(path: Path) -> apsw.Connection:
+    """Open, and make if need be, a database for writing. Only the holder of the turnstile may write through it."""
+    check_library()
+    connection = apsw.Connection(str(path), statementcachesize=STATEMENT_CACHE)
+    connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+    connection.pragma("journal_mode", "wal")
+    connection.pragma("synchronous", "full")
+    connection.pragma("foreign_keys", "on")
+    connection.pragma("temp_store", "memory")
+    connection.pragma("cache_size", -WRITER_CACHE_KIB)
+    if sys.platform == "darwin":
+        connection.pragma("fullfsync", "on")
+    connection.wal_autocheckpoint(0)
+    connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+    return connection
+
+
+@translates
+def open_reader(path: Path) -> apsw.Connection:
+    """Open an existing database for reading. Each statement outside a transaction sees the newest commit."""
+    check_library()
+    connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE, statementcachesize=STATEMENT_CACHE)
+    connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+    connection.pragma("query_only", "on")
+    connection.pragma("temp_store", "memory")
+    connection.pragma("cache_size", -READER_CACHE_KIB)
+    connection.wal_autocheckpoint(0)
+    connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+    return connection
