@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from lakeshare.http.response import Spans
 
@@ -75,7 +75,7 @@ class ObjectInfo:
     facts: Facts
     checksum: Checksum | None = None
     tags: Tags = ()
-    parts: tuple[Part, ...] = ()
+    parts: Sequence[Part] = ()
     delete_marker: bool = False
     latest: bool = True
 
@@ -84,7 +84,7 @@ class Content(Protocol):
     """The bytes of one version, readable for as long as the grace after its removal."""
 
     def spans(self, start: int, stop: int) -> Spans:
-        """Return the bytes from `start` up to `stop` as literal bytes and runs of files."""
+        """Return the bytes from `start` up to `stop` as literal bytes and runs of files. Raises ContentLost."""
         ...
 
 
@@ -109,10 +109,15 @@ LATEST = VersionRef()
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """What must hold of the key when a write is published. `etag` may be `*`: any object will do."""
+    """What must hold of the key when a write is published. `etag` may be `*`: any object will do.
+
+    `size` and `modified_at` (whole seconds since 1970) serve deletes. A delete of what is not there never fails.
+    """
 
     absent: bool = False
     etag: str | None = None
+    size: int | None = None
+    modified_at: int | None = None
 
 
 ALWAYS = Condition()
@@ -222,11 +227,30 @@ class Listing:
     limit: int = 1000
 
 
+class Entry(NamedTuple):
+    """One key of a listing. A tuple, because a listing makes a million of them a second."""
+
+    key: str
+    size: int
+    etag: str
+    modified_at_ns: int
+    algorithm: str | None = None
+    checksum_value: str | None = None
+
+    @property
+    def checksum(self) -> Checksum | None:
+        """Return the checksum; base64 has no `-`, so that one tells a composite."""
+        if self.algorithm is None or self.checksum_value is None:
+            return None
+        kind = ChecksumKind.COMPOSITE if "-" in self.checksum_value else ChecksumKind.FULL_OBJECT
+        return Checksum(self.algorithm, self.checksum_value, kind)
+
+
 @dataclass(frozen=True, slots=True)
 class Page:
     """One page of a listing: keys and common prefixes, each in order; `next_after` goes on, None is the end."""
 
-    objects: Sequence[ObjectInfo]
+    objects: Sequence[Entry]
     prefixes: Sequence[str]
     next_after: str | None = None
 
