@@ -120,7 +120,9 @@ class StoreFull(StorageError):
     kind = Kind.FULL
 
     def __init__(self, free_bytes: int, watermark_bytes: int) -> None:
-        super().__init__(f"the disk has {free_bytes} bytes free, under the watermark of {watermark_bytes}: free some space")
+        super().__init__(
+            f"the disk has {free_bytes} bytes free, under the watermark of {watermark_bytes}: free some space"
+        )
         self.free_bytes = free_bytes
         self.watermark_bytes = watermark_bytes
 

@@ -374,15 +374,11 @@ class ObjectStore(Protocol):
         """Return an upload with its parts in order of number. Raises NoSuchBucket, NoSuchUpload."""
         ...
 
-    async def put_part(
-        self, upload: Upload, number: int, staging: Staging, checksum: Checksum | None
-    ) -> Part:
+    async def put_part(self, upload: Upload, number: int, staging: Staging, checksum: Checksum | None) -> Part:
         """Make staged bytes durable as a part, in place of one of the same number. Raises NoSuchUpload."""
         ...
 
-    async def copy_part(
-        self, upload: Upload, number: int, source: Opened, start: int, stop: int
-    ) -> Part:
+    async def copy_part(self, upload: Upload, number: int, source: Opened, start: int, stop: int) -> Part:
         """Make a part of a stretch of an object that was just opened. Raises NoSuchUpload."""
         ...
 
@@ -401,4 +397,3 @@ class ObjectStore(Protocol):
     async def close(self) -> None:
         """Finish what is under way and let go of the disk."""
         ...
-
