@@ -1,1 +1,1 @@
-"""Small facts that change together."""
+"""Small facts that change together: one ordered map with one verb, an atomic compare-and-swap over several keys."""
