@@ -1,0 +1,6 @@
+"""The `lakeshare` command."""
+
+from lakeshare.cli.main import main
+
+if __name__ == "__main__":
+    main()

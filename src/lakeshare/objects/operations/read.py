@@ -1,0 +1,104 @@
+"""Reading objects: whole, in part, or only their head."""
+
+from dataclasses import dataclass, field
+
+from lakeshare.http.response import Spans
+from lakeshare.identity.caller import Need
+from lakeshare.objects.errors import DeleteMarkerFound, InvalidPartNumber, MethodNotAllowed
+from lakeshare.objects.model.conditions import UNCONDITIONAL, ReadCondition
+from lakeshare.objects.model.names import object_arn
+from lakeshare.objects.model.ranges import Range
+from lakeshare.objects.room import Room
+from lakeshare.storage.port import LATEST, ObjectInfo, Opened, VersionRef
+
+
+@dataclass(frozen=True, slots=True)
+class ReadObject:
+    """One version of an object, or a stretch of it; `overrides` are headers that a signed reader asks to see."""
+
+    bucket: str
+    key: str
+    ref: VersionRef = LATEST
+    range: Range | None = None
+    part: int | None = None
+    condition: ReadCondition = UNCONDITIONAL
+    with_checksum: bool = False
+    overrides: tuple[tuple[str, str], ...] = field(default=())
+
+    def requires(self) -> tuple[Need, ...]:
+        """Say what the caller must be allowed."""
+        action = "s3:GetObjectVersion" if self.ref.version else "s3:GetObject"
+        return (Need(action, object_arn(self.bucket, self.key)),)
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectCall:
+    """Any question about one object; `action` is what it needs."""
+
+    bucket: str
+    key: str
+    action: str
+    ref: VersionRef = LATEST
+
+    def requires(self) -> tuple[Need, ...]:
+        """Say what the caller must be allowed."""
+        return (Need(self.action, object_arn(self.bucket, self.key)),)
+
+
+async def find_object(room: Room, call: ObjectCall) -> ObjectInfo:
+    """Return one version, which is no delete marker."""
+    info = await room.store.head(call.bucket, call.key, call.ref)
+    if info.delete_marker:
+        raise DeleteMarkerFound(call.key, info.version)
+    return info
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What to send: a version, the stretch of it, and whether that is less than the whole."""
+
+    info: ObjectInfo
+    start: int
+    stop: int
+    partial: bool
+    spans: Spans = ()
+
+
+async def get_object(room: Room, call: ReadObject) -> Reading:
+    """Return the stretch asked for, with its bytes."""
+    opened = await room.store.open(call.bucket, call.key, call.ref)
+    reading = _reading(call, opened.info)
+    return Reading(reading.info, reading.start, reading.stop, reading.partial, _spans(opened, reading))
+
+
+async def head_object(room: Room, call: ReadObject) -> Reading:
+    """Return what get_object would, without the bytes."""
+    return _reading(call, await room.store.head(call.bucket, call.key, call.ref))
+
+
+def _reading(call: ReadObject, info: ObjectInfo) -> Reading:
+    if info.delete_marker:
+        if call.ref.version:
+            raise MethodNotAllowed("GET")
+        raise DeleteMarkerFound(call.key, info.version)
+    call.condition.check(info.etag, info.modified_at_ns)
+    if call.part is not None:
+        return Reading(info, *_part_bounds(info, call.part), partial=True)
+    if call.range is None:
+        return Reading(info, 0, info.size, partial=False)
+    return Reading(info, *call.range.within(info.size), partial=True)
+
+
+def _part_bounds(info: ObjectInfo, number: int) -> tuple[int, int]:
+    if not info.parts and number == 1:
+        return 0, info.size
+    start = 0
+    for index, part in enumerate(info.parts, start=1):
+        if index == number:
+            return start, start + part.size
+        start += part.size
+    raise InvalidPartNumber(number, max(1, len(info.parts)))
+
+
+def _spans(opened: Opened, reading: Reading) -> Spans:
+    return opened.content.spans(reading.start, reading.stop) if reading.stop > reading.start else ()

@@ -1,0 +1,98 @@
+"""One S3 request as its parts: which bucket and key, which parameters, which headers."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import unquote_to_bytes
+
+from lakeshare.http.request import Request
+from lakeshare.objects.errors import InvalidArgument, InvalidUri
+from lakeshare.objects.model.names import object_key
+
+PARAM_LIMIT = 100
+"""No S3 request has nearly so many query parameters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a request's host and path name: nothing (the service), a bucket, or a key in it."""
+
+    bucket: str = ""
+    key: str = ""
+
+    @property
+    def scope(self) -> str:
+        """Say which of the three it is."""
+        return "key" if self.key else "bucket" if self.bucket else "service"
+
+
+def decode_text(text: str) -> str:
+    """Undo percent-encoding; the bytes must be UTF-8."""
+    try:
+        return unquote_to_bytes(text).decode() if "%" in text or not text.isascii() else text
+    except UnicodeDecodeError:
+        raise InvalidUri("it is not UTF-8") from None
+
+
+def target_of(request: Request, domains: tuple[str, ...]) -> Target:
+    """Read the bucket and the key from the path, or the bucket from the host name where a domain is served."""
+    path = request.raw_path
+    if domains and (bucket := _host_bucket(request.headers.get("host", ""), domains)):
+        return Target(bucket, object_key(decode_text(path[1:])))
+    bucket, _, key = path[1:].partition("/")
+    return Target(decode_text(bucket), object_key(decode_text(key)))
+
+
+def _host_bucket(host: str, domains: tuple[str, ...]) -> str:
+    name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
+    for domain in domains:
+        if name.lower().endswith("." + domain.lower()):
+            return name[: -len(domain) - 1].lower()
+    return ""
+
+
+def params_of(raw_query: str) -> dict[str, str]:
+    """Read query parameters; the first of a name counts, a plus sign is a space here as for every S3 client."""
+    if not raw_query:
+        return {}
+    pairs = raw_query.split("&", PARAM_LIMIT)
+    if len(pairs) > PARAM_LIMIT:
+        raise InvalidUri(f"it has more than {PARAM_LIMIT} query parameters")
+    found: dict[str, str] = {}
+    for pair in pairs:
+        name, _, value = pair.partition("=")
+        found.setdefault(decode_text(name), decode_text(value.replace("+", " ") if "+" in value else value))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A request that was found a route: everything a decoder may look at. `signed` is false for anonymous callers."""
+
+    target: Target
+    params: Mapping[str, str]
+    headers: Mapping[str, str]
+    signed: bool = False
+    document: bytes = b""
+
+    @property
+    def bucket(self) -> str:
+        """Return the bucket's name."""
+        return self.target.bucket
+
+    @property
+    def key(self) -> str:
+        """Return the key."""
+        return self.target.key
+
+    def param(self, name: str) -> str | None:
+        """Return a parameter's value; an empty one counts as absent."""
+        return self.params.get(name) or None
+
+    def number(self, name: str, default: int, low: int, high: int) -> int:
+        """Return a whole number from the query, capped at `high`."""
+        text = self.param(name)
+        if text is None:
+            return default
+        if not text.isascii() or not text.isdigit() or len(text) > 10 or int(text) < low:
+            raise InvalidArgument(name, text, f"it must be a whole number from {low} to {high}")
+        return min(int(text), high)

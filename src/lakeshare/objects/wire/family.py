@@ -1,0 +1,88 @@
+"""S3 as one family of the server's port: from a request to a route, and from an error to S3's XML."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from lakeshare.errors import LakeshareError
+from lakeshare.http.request import Request
+from lakeshare.http.response import Response
+from lakeshare.identity.gate import Admission
+from lakeshare.objects.errors import OwnerMismatch
+from lakeshare.objects.room import Room
+from lakeshare.objects.wire import routes
+from lakeshare.objects.wire.body import body_of, document_of
+from lakeshare.objects.wire.call import Call, params_of, target_of
+from lakeshare.objects.wire.faults import encode_fault, fault_of
+from lakeshare.objects.wire.routes import Operation, Route, Takes
+
+
+@dataclass(slots=True)
+class S3Match:
+    """A request that was found a route."""
+
+    room: Room
+    request: Request
+    route: Route
+    call: Call
+    admission: Admission | None = None
+
+    @property
+    def name(self) -> str:
+        """Name the operation."""
+        return self.route.name
+
+    async def decode(self, admission: Admission) -> Operation:
+        """Turn the head, and a bounded document where the operation takes one, into a value."""
+        self.admission = admission
+        call = _signed_call(self.call, admission)
+        if call.headers.get("x-amz-expected-bucket-owner", self.room.owner.id) != self.room.owner.id:
+            raise OwnerMismatch
+        if self.route.takes is Takes.DOCUMENT:
+            call = replace(call, document=await document_of(self.request, admission.verified, self.route.name))
+        operation: Operation = self.route.decode(call)
+        return operation
+
+    async def perform(self, operation: Any) -> Response:
+        """Do it, and write the answer."""
+        route = self.route
+        if route.takes is Takes.BODY:
+            verified = self.admission.verified if self.admission else None
+            result = await route.operate(self.room, operation, body_of(self.request, verified))
+        else:
+            result = await route.operate(self.room, operation)
+        return route.encode(self.room, operation, result)
+
+
+def _signed_call(call: Call, admission: Admission) -> Call:
+    """Return the call as its signer meant it: a presigned URL may carry headers as parameters."""
+    if admission.verified is None:
+        return call
+    hoisted = admission.verified.hoisted
+    return replace(call, signed=True, headers={**hoisted, **call.headers} if hoisted else call.headers)
+
+
+class S3Family:
+    """The S3 API."""
+
+    services = frozenset({"s3"})
+
+    def __init__(self, room: Room, domains: tuple[str, ...]) -> None:
+        self._room = room
+        self._domains = domains
+
+    def find(self, request: Request) -> S3Match:
+        """Return the route of a request, or refuse it."""
+        target = target_of(request, self._domains)
+        params = params_of(request.raw_query)
+        route = routes.find(request.method, target, params, request.headers)
+        return S3Match(self._room, request, route, Call(target, params, request.headers))
+
+    def refuse(self, error: LakeshareError, request: Request) -> tuple[str, Response]:
+        """Write an error as S3 does; also return its code."""
+        fault = fault_of(error)
+        return fault.code, encode_fault(error, fault, request.raw_path, request.id, request.method)
+
+    def finish(self, response: Response, request: Request) -> Response:
+        """Add the ids that every S3 answer has."""
+        response.headers += (("x-amz-request-id", request.id), ("x-amz-id-2", request.id))
+        return response

@@ -1,0 +1,172 @@
+"""What S3's request headers say: facts of objects, conditions, checksums, and what is refused by name."""
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.header import decode_header, make_header
+from email.utils import parsedate_to_datetime
+from urllib.parse import parse_qsl, unquote_to_bytes
+
+from lakeshare.objects.errors import (
+    AclNotSupported,
+    InvalidArgument,
+    InvalidRequest,
+    InvalidStorageClass,
+    InvalidTag,
+    MetadataTooLarge,
+    NotImplementedYet,
+)
+from lakeshare.objects.model.checksums import DIGEST_BYTES
+from lakeshare.objects.model.conditions import UNCONDITIONAL, ReadCondition, etags_of
+from lakeshare.objects.model.names import Source
+from lakeshare.objects.model.tags import OBJECT_TAG_LIMIT, tag_set
+from lakeshare.objects.wire.call import decode_text
+from lakeshare.storage.port import ALWAYS, Checksum, Condition, Facts, Tags
+
+METADATA_LIMIT_BYTES = 2048
+META = "x-amz-meta-"
+_KEPT = ("cache-control", "content-disposition", "content-encoding", "content-language", "expires")
+_REFUSED = (
+    "x-amz-server-side-encryption",
+    "x-amz-website-redirect-location",
+    "x-amz-write-offset-bytes",
+    "x-amz-source-expected-bucket-owner",
+)
+_ACLS_THAT_CHANGE_NOTHING = frozenset({"private", "bucket-owner-full-control", "bucket-owner-read"})
+_CLASSES = frozenset({"STANDARD"})
+_CHUNKED = re.compile(r"\s*aws-chunked\s*(,\s*|\Z)", re.IGNORECASE)
+_WORD = re.compile(r"=\?[^?]+\?[bBqQ]\?[^?]*\?=")
+
+
+def refuse_unoffered(headers: Mapping[str, str]) -> None:
+    """Refuse what would change how an object is stored in a way that is not offered, naming it."""
+    for name in headers:
+        if name.startswith("x-amz-") and name.startswith(_REFUSED):
+            raise NotImplementedYet(f"the header {name}")
+        if name.startswith("x-amz-copy-source-server-side-encryption"):
+            raise NotImplementedYet(f"the header {name}")
+        if name.startswith("x-amz-object-lock-"):
+            raise InvalidRequest("Bucket is missing Object Lock Configuration")
+        if name.startswith("x-amz-grant-"):
+            raise AclNotSupported
+    if headers.get("x-amz-acl", "private") not in _ACLS_THAT_CHANGE_NOTHING:
+        raise AclNotSupported
+    if (storage_class := headers.get("x-amz-storage-class", "STANDARD")) not in _CLASSES:
+        raise InvalidStorageClass(storage_class)
+
+
+def facts_of(headers: Mapping[str, str]) -> Facts:
+    """Read what a writer says of an object besides its bytes."""
+    kept = {name: headers[name] for name in _KEPT if name in headers}
+    if "content-encoding" in kept:
+        kept["content-encoding"] = _CHUNKED.sub("", kept["content-encoding"]).strip().rstrip(",").strip()
+        if not kept["content-encoding"]:
+            del kept["content-encoding"]
+    metadata = {name[len(META) :]: _metadata_text(value) for name, value in headers.items() if name.startswith(META)}
+    if sum(len(name) + len(value.encode()) for name, value in metadata.items()) > METADATA_LIMIT_BYTES:
+        raise MetadataTooLarge(METADATA_LIMIT_BYTES)
+    return Facts(headers.get("content-type") or "binary/octet-stream", kept, metadata)
+
+
+def _metadata_text(value: str) -> str:
+    """Read a metadata value: plain, UTF-8 as it came, or encoded words (RFC 2047)."""
+    if not value.isascii():
+        try:
+            return value.encode("latin-1").decode()
+        except UnicodeDecodeError:
+            return value
+    if _WORD.search(value):
+        try:
+            return str(make_header(decode_header(value)))
+        except (ValueError, LookupError):
+            return value
+    return value
+
+
+def tags_of(headers: Mapping[str, str]) -> Tags:
+    """Read the x-amz-tagging header, a query string of tags."""
+    text = headers.get("x-amz-tagging")
+    if not text:
+        return ()
+    try:
+        pairs = parse_qsl(text, keep_blank_values=True, strict_parsing=True, max_num_fields=OBJECT_TAG_LIMIT)
+    except ValueError:
+        raise InvalidTag(f"x-amz-tagging must be a query string of at most {OBJECT_TAG_LIMIT} tags") from None
+    return tag_set(pairs, OBJECT_TAG_LIMIT)
+
+
+def write_condition(headers: Mapping[str, str]) -> Condition:
+    """Read If-Match and If-None-Match of a write."""
+    none_match, match = headers.get("if-none-match"), headers.get("if-match")
+    if none_match is None and match is None:
+        return ALWAYS
+    if none_match is not None and match is not None:
+        raise NotImplementedYet("If-Match and If-None-Match in one write")
+    if none_match is not None:
+        if none_match.strip() != "*":
+            raise NotImplementedYet("If-None-Match of a write with a value other than *")
+        return Condition(absent=True)
+    return Condition(etag=(match or "").strip().removeprefix("W/").strip('"'))
+
+
+def read_condition(headers: Mapping[str, str], prefix: str = "") -> ReadCondition:
+    """Read the conditions of a read; `prefix` is that of a copy's source."""
+    match = headers.get(prefix + "if-match")
+    none_match = headers.get(prefix + "if-none-match")
+    modified = headers.get(prefix + "if-modified-since")
+    unmodified = headers.get(prefix + "if-unmodified-since")
+    if match is None and none_match is None and modified is None and unmodified is None:
+        return UNCONDITIONAL
+    return ReadCondition(
+        etags_of(match) if match else (),
+        etags_of(none_match) if none_match else (),
+        date_seconds(modified),
+        date_seconds(unmodified),
+    )
+
+
+def date_seconds(text: str | None) -> int | None:
+    """Read an HTTP or ISO 8601 date; one that cannot be read is no condition (RFC 9110 13.1.3)."""
+    if text is None:
+        return None
+    try:
+        moment = parsedate_to_datetime(text)
+    except (ValueError, TypeError, OverflowError):
+        return _iso_seconds(text)
+    return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
+
+
+def _iso_seconds(text: str) -> int | None:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
+
+
+def copy_source(headers: Mapping[str, str]) -> Source:
+    """Read x-amz-copy-source: `bucket/key`, percent-encoded, with a leading slash and `?versionId=` or without."""
+    text = headers["x-amz-copy-source"]
+    path, _, version = text.partition("?versionId=")
+    try:
+        decoded = unquote_to_bytes(path.encode("latin-1")).decode()
+    except UnicodeDecodeError:
+        raise InvalidArgument("x-amz-copy-source", text, "it is not UTF-8") from None
+    return Source.parse(decoded, decode_text(version) or None)
+
+
+def checksum_algorithm(text: str, name: str) -> str:
+    """Read the name of a checksum algorithm."""
+    algorithm = text.strip().upper()
+    if algorithm not in DIGEST_BYTES:
+        offered = ", ".join(DIGEST_BYTES)
+        raise InvalidRequest(f"{name} names {text!r}; the algorithms offered are {offered}")
+    return algorithm
+
+
+def checksum_header(checksum: Checksum) -> list[tuple[str, str]]:
+    """Write a checksum into an answer."""
+    return [
+        (f"x-amz-checksum-{checksum.algorithm.lower()}", checksum.value),
+        ("x-amz-checksum-type", checksum.kind.value),
+    ]

@@ -1,0 +1,127 @@
+"""GET and HEAD of an object."""
+
+from email.header import Header
+from email.utils import formatdate
+from functools import lru_cache
+
+from lakeshare.http.response import Response
+from lakeshare.objects.errors import InvalidArgument, InvalidRequest
+from lakeshare.objects.model.ranges import Range
+from lakeshare.objects.operations.read import Reading, ReadObject
+from lakeshare.objects.room import Room
+from lakeshare.objects.wire.call import Call
+from lakeshare.objects.wire.headers import META, checksum_header, read_condition
+from lakeshare.storage.port import LATEST, ObjectInfo, VersionRef
+
+PIN_PARAM = "x-lakeshare-pin"
+_OVERRIDES = {
+    "response-content-type": "content-type",
+    "response-content-language": "content-language",
+    "response-expires": "expires",
+    "response-cache-control": "cache-control",
+    "response-content-disposition": "content-disposition",
+    "response-content-encoding": "content-encoding",
+}
+_ACTIVE_TYPES = (
+    "text/html",
+    "image/svg",
+    "application/xhtml",
+    "text/xml",
+    "application/xml",
+    "application/javascript",
+    "text/javascript",
+)
+
+
+def decode(call: Call) -> ReadObject:
+    """Read a GET or HEAD."""
+    part = call.number("partNumber", 0, 1, 10_000) or None
+    text = call.headers.get("range")
+    if part and text:
+        raise InvalidRequest("a request cannot have both a range and a part number")
+    return ReadObject(
+        call.bucket,
+        call.key,
+        version_of(call),
+        Range.parse(text) if text else None,
+        part,
+        read_condition(call.headers),
+        call.headers.get("x-amz-checksum-mode", "").lower() == "enabled",
+        _overrides(call) if call.params else (),
+    )
+
+
+def version_of(call: Call) -> VersionRef:
+    """Read which version is meant."""
+    if not call.params:
+        return LATEST
+    version, pin = call.params.get("versionId"), call.param(PIN_PARAM)
+    if version == "":
+        raise InvalidArgument("versionId", "", "it cannot be empty")
+    return VersionRef(version, pin) if version or pin else LATEST
+
+
+def _overrides(call: Call) -> tuple[tuple[str, str], ...]:
+    asked = tuple((header, call.params[name]) for name, header in _OVERRIDES.items() if name in call.params)
+    if asked and not call.signed:
+        raise InvalidRequest("request specific response headers cannot be used for anonymous GET requests")
+    for name, value in asked:
+        if not value.isprintable() or not value.isascii():
+            raise InvalidArgument(f"response-{name}", value, "it cannot be a header's value")
+    return asked
+
+
+def encode(_room: Room, call: ReadObject, reading: Reading) -> Response:
+    """Write the head of an object, and the stretch of it that was asked for."""
+    info = reading.info
+    headers = object_headers(info)
+    headers.append(("content-length", str(reading.stop - reading.start)))
+    if reading.partial:
+        headers.append(("content-range", f"bytes {reading.start}-{reading.stop - 1}/{info.size}"))
+    if call.part is not None and info.parts:
+        headers.append(("x-amz-mp-parts-count", str(len(info.parts))))
+    if call.with_checksum and info.checksum and not reading.partial:
+        headers += checksum_header(info.checksum)
+    if call.overrides:
+        named = {name for name, _ in call.overrides}
+        headers = [pair for pair in headers if pair[0] not in named] + list(call.overrides)
+    return Response(206 if reading.partial and _says_partial(reading, call) else 200, headers, reading.spans)
+
+
+def _says_partial(reading: Reading, call: ReadObject) -> bool:
+    """Say whether the answer is a 206; part 1 of an object without parts is one too, as S3 has it."""
+    return call.part is not None or reading.partial
+
+
+def object_headers(info: ObjectInfo) -> list[tuple[str, str]]:
+    """Write what every answer about an object says of it."""
+    facts = info.facts
+    headers = [
+        ("etag", f'"{info.etag}"'),
+        ("last-modified", http_date(info.modified_at_ns // 1_000_000_000)),
+        ("accept-ranges", "bytes"),
+        ("content-type", facts.content_type),
+        ("x-content-type-options", "nosniff"),
+    ]
+    if facts.headers:
+        headers += facts.headers.items()
+    if facts.metadata:
+        headers += [(META + name, header_text(value)) for name, value in facts.metadata.items()]
+    if info.tags:
+        headers.append(("x-amz-tagging-count", str(len(info.tags))))
+    if info.version != "null":
+        headers.append(("x-amz-version-id", info.version))
+    if facts.content_type.startswith(_ACTIVE_TYPES) and "content-disposition" not in facts.headers:
+        headers.append(("content-disposition", "attachment"))
+    return headers
+
+
+@lru_cache(maxsize=4096)
+def http_date(seconds: int) -> str:
+    """Write a time as HTTP has it."""
+    return formatdate(seconds, usegmt=True)
+
+
+def header_text(value: str) -> str:
+    """Write text into a header, as an encoded word where it is not ASCII (RFC 2047)."""
+    return value if value.isascii() else Header(value, "utf-8", maxlinelen=10_000).encode()

@@ -1,0 +1,131 @@
+"""How one request flows, always the same way.
+
+Find the family and the route; identity says who it is; the room decodes the head into a value; the value says
+what it requires, and all of it is authorised here; the operation works; the room encodes the answer; one audit
+event. Nothing turns back, and an operation cannot be reached around the check: only `_serve` calls `perform`.
+"""
+
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Protocol
+
+from lakeshare.errors import LakeshareError
+from lakeshare.http.request import Request
+from lakeshare.http.response import Response
+from lakeshare.identity.caller import ANONYMOUS, Caller, Need
+from lakeshare.identity.gate import Admission, Gate
+from lakeshare.telemetry.audit import AuditEvent
+
+
+class Operation(Protocol):
+    """A decoded request: a value that says what it needs."""
+
+    def requires(self) -> tuple[Need, ...]:
+        """Say what the caller must be allowed."""
+        ...
+
+
+class Match(Protocol):
+    """A request that was found a route."""
+
+    @property
+    def name(self) -> str:
+        """Name the operation."""
+        ...
+
+    async def decode(self, admission: Admission) -> Operation:
+        """Turn the head, and a bounded body where it names resources, into a value."""
+        ...
+
+    async def perform(self, operation: Any) -> Response:
+        """Do it, and write the answer."""
+        ...
+
+
+class Family(Protocol):
+    """A protocol on the server's port: its routes, the services it is signed for, and its dialect of errors."""
+
+    services: frozenset[str]
+
+    def find(self, request: Request) -> Match:
+        """Return the route of a request, or refuse it."""
+        ...
+
+    def refuse(self, error: LakeshareError, request: Request) -> tuple[str, Response]:
+        """Write an error in the family's dialect; also return its code."""
+        ...
+
+    def finish(self, response: Response, request: Request) -> Response:
+        """Add what every answer of the family has."""
+        ...
+
+
+Open = Callable[[Request], Awaitable[Response]]
+
+
+class Trace:
+    """What one request turned out to be, gathered for its audit event."""
+
+    __slots__ = ("caller", "decision", "error", "name", "needs")
+
+    def __init__(self) -> None:
+        self.name = ""
+        self.caller: Caller = ANONYMOUS
+        self.needs: tuple[Need, ...] = ()
+        self.decision = "none"
+        self.error = ""
+
+
+class Dispatcher:
+    """The server's one handler."""
+
+    def __init__(
+        self,
+        gate: Gate,
+        objects: Family,
+        families: Mapping[str, Family],
+        open_routes: Mapping[str, Open],
+        audit: Callable[[AuditEvent], None],
+    ) -> None:
+        self._gate = gate
+        self._objects = objects
+        self._families = families
+        self._open = open_routes
+        self._audit = audit
+
+    async def __call__(self, request: Request) -> Response:
+        """Answer one request."""
+        if (handler := self._open.get(request.raw_path)) is not None:
+            return await handler(request)
+        started = time.perf_counter()
+        family = self._family(request.raw_path)
+        trace = Trace()
+        try:
+            response = await self._serve(family, request, trace)
+        except LakeshareError as error:
+            trace.error, response = family.refuse(error, request)
+        family.finish(response, request)
+        self._audit(_event(request, response, trace, time.perf_counter() - started))
+        return response
+
+    def _family(self, path: str) -> Family:
+        if not path.startswith("/_"):
+            return self._objects
+        head = path[1:].partition("/")[0]
+        return self._families.get(head, self._objects)
+
+    async def _serve(self, family: Family, request: Request, trace: Trace) -> Response:
+        match = family.find(request)
+        trace.name = match.name
+        admission = self._gate.authenticate(request, family.services)
+        trace.caller = admission.caller
+        trace.decision = "deny"
+        operation = await match.decode(admission)
+        trace.needs = operation.requires()
+        self._gate.authorise(admission.caller, trace.needs)
+        trace.decision = "allow"
+        return await match.perform(operation)
+
+
+def _event(request: Request, response: Response, trace: Trace, seconds: float) -> AuditEvent:
+    raise NotImplementedError
