@@ -1,0 +1,75 @@
+"""What a request says of its own version 4 signature, and whether that holds."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from hmac import compare_digest
+
+from lakeshare.http.request import Request
+from lakeshare.identity.errors import AccessKeyUnknown, SignatureMismatch
+from lakeshare.identity.sigv4.canonical import (
+    SignedHeaders,
+    canonical_headers,
+    canonical_path,
+    canonical_request,
+    string_to_sign,
+)
+from lakeshare.identity.sigv4.chunks import ChunkSeed
+from lakeshare.identity.sigv4.keys import SigningKey, signing_key
+from lakeshare.identity.sigv4.scope import Scope
+from lakeshare.identity.sigv4.timestamps import parse_timestamp
+from lakeshare.identity.sigv4.verified import DECOY, KeyLookup
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A signature, and what it is said to be made with."""
+
+    scope: Scope
+    signed: SignedHeaders
+    signature: str
+    timestamp: str
+
+    def signed_at(self) -> int:
+        """Return the time of signing, which must be on the scope's day; raises ValueError."""
+        if self.timestamp[:8] != self.scope.date:
+            raise ValueError("the credential's date is not that of the request")
+        return parse_timestamp(self.timestamp)
+
+    def seed(self, key: SigningKey, payload_hash: str) -> ChunkSeed | None:
+        """Return what signed chunks build on, where the body has them."""
+        if not payload_hash.startswith("STREAMING-"):
+            return None
+        return ChunkSeed(self.signature, key, self.timestamp, self.scope.text)
+
+
+def canonical_forms(request: Request, claim: Claim, methods: Iterable[str], query: str, payload_hash: str) -> list[str]:
+    """Return the canonical requests that a claim may have signed; raises SignatureMismatch if a header is missing."""
+    try:
+        headers = canonical_headers(request.headers, claim.signed)
+    except KeyError as missing:
+        reason = f"header {missing} is signed, but was not sent"
+        raise SignatureMismatch(claim.scope.access_key, reason) from None
+    paths = _paths(request.raw_path, claim.scope.service)
+    return [canonical_request(method, path, query, headers, payload_hash) for method in methods for path in paths]
+
+
+def check_signature(claim: Claim, keys: KeyLookup, forms: list[str]) -> SigningKey:
+    """Compare a claim's signature with that of each canonical form; return the key that made it."""
+    scope = claim.scope
+    secret = keys(scope.access_key)
+    key = signing_key(DECOY if secret is None else secret, scope)
+    expected = [key.sign(string_to_sign(claim.timestamp, scope.text, form)) for form in forms]
+    matched = [compare_digest(one, claim.signature) for one in expected]
+    if secret is None:
+        raise AccessKeyUnknown(scope.access_key)
+    if not any(matched):
+        raise SignatureMismatch(scope.access_key)
+    return key
+
+
+def _paths(raw_path: str, service: str) -> tuple[str, ...]:
+    """Return the canonical paths of a service: S3 encodes once; others twice, though MinIO's clients do not."""
+    path = canonical_path(raw_path)
+    if service == "s3" or "%" not in path:
+        return (path,)
+    return path.replace("%", "%25"), path

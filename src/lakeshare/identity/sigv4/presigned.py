@@ -1,0 +1,112 @@
+"""Signature version 4 in the query: presigned URLs."""
+
+from urllib.parse import unquote_to_bytes
+
+from lakeshare.http.request import Request
+from lakeshare.identity.errors import (
+    AuthorizationQueryMalformed,
+    HeaderNotSigned,
+    RequestExpired,
+    RequestNotYetValid,
+    SignatureVersionUnsupported,
+)
+from lakeshare.identity.sigv4.canonical import (
+    ALGORITHM,
+    UNSIGNED_PAYLOAD,
+    Pairs,
+    canonical_query,
+    signed_headers,
+)
+from lakeshare.identity.sigv4.claim import Claim, canonical_forms, check_signature
+from lakeshare.identity.sigv4.payload import read_payload
+from lakeshare.identity.sigv4.scope import parse_credential
+from lakeshare.identity.sigv4.timestamps import SKEW_LIMIT_SECONDS
+from lakeshare.identity.sigv4.verified import KeyLookup, Verified
+from lakeshare.settings import Secret
+
+EXPIRES_LIMIT_SECONDS = 604_800
+"""Longest life of a presigned URL: AWS's seven days."""
+
+MARKS = frozenset({"X-Amz-Algorithm", "X-Amz-Credential", "X-Amz-Signature"})
+"""Parameters any of which says that a URL is presigned."""
+
+_OWN = frozenset(
+    name.lower() for name in (*MARKS, "X-Amz-Date", "X-Amz-Expires", "X-Amz-SignedHeaders", "X-Amz-Security-Token")
+)
+
+
+def verify_presigned(request: Request, pairs: Pairs, keys: KeyLookup, now: float) -> Verified:
+    """Verify a request by its presigned URL. One for GET serves HEAD too."""
+    try:
+        given = _parameters(pairs)
+        claim = _read(given)
+        signed_at = claim.signed_at()
+        expires_at = signed_at + _expires(given)
+    except ValueError as reason:
+        raise AuthorizationQueryMalformed(str(reason)) from None
+    if signed_at > now + SKEW_LIMIT_SECONDS:
+        raise RequestNotYetValid(signed_at, now)
+    if now > expires_at:
+        raise RequestExpired(expires_at, now)
+    hoisted = {name: value for name, value in given.items() if name not in _OWN}
+    _require_signed(request, claim.signed.members, given)
+    signed_hash = request.headers.get("x-amz-content-sha256", UNSIGNED_PAYLOAD)
+    payload_hash = hoisted.pop("x-amz-content-sha256", signed_hash)
+    query = canonical_query([pair for pair in pairs if pair[0] != "X-Amz-Signature"])
+    methods = ("HEAD", "GET") if request.method == "HEAD" else (request.method,)
+    key = check_signature(claim, keys, canonical_forms(request, claim, methods, query, payload_hash))
+    token = given.get("x-amz-security-token", request.headers.get("x-amz-security-token"))
+    return Verified(
+        claim.scope.access_key,
+        claim.scope.service,
+        claim.scope.region,
+        read_payload(payload_hash, {**hoisted, **request.headers}, claim.seed(key, payload_hash)),
+        presigned=True,
+        session_token=None if token is None else Secret(token),
+        expires_at=expires_at,
+        hoisted=hoisted,
+    )
+
+
+def _parameters(pairs: Pairs) -> dict[str, str]:
+    """Return the x-amz-* parameters by lower-case name; raises ValueError for one that comes twice."""
+    found: dict[str, str] = {}
+    for name, value in pairs:
+        lower = name.lower()
+        if not lower.startswith("x-amz-"):
+            continue
+        if lower in found:
+            raise ValueError(f"{name[:64]} comes twice")
+        found[lower] = unquote_to_bytes(value).decode("latin-1") if "%" in value else value
+    return found
+
+
+def _read(given: dict[str, str]) -> Claim:
+    try:
+        algorithm = given["x-amz-algorithm"]
+        credential, timestamp = given["x-amz-credential"], given["x-amz-date"]
+        names, signature = given["x-amz-signedheaders"], given["x-amz-signature"]
+    except KeyError as missing:
+        raise ValueError(f"{missing.args[0]} is missing") from None
+    if algorithm != ALGORITHM:
+        raise SignatureVersionUnsupported(algorithm[:64])
+    if not signature.isascii():
+        raise ValueError("the signature must be in hex")
+    return Claim(parse_credential(credential), signed_headers(names), signature, timestamp)
+
+
+def _expires(given: dict[str, str]) -> int:
+    text = given.get("x-amz-expires", "")
+    if not (text.isascii() and text.isdigit() and len(text) <= len(str(EXPIRES_LIMIT_SECONDS))):
+        raise ValueError("X-Amz-Expires must be a number of seconds")
+    if not 1 <= int(text) <= EXPIRES_LIMIT_SECONDS:
+        raise ValueError(f"X-Amz-Expires must be from 1 to {EXPIRES_LIMIT_SECONDS} seconds")
+    return int(text)
+
+
+def _require_signed(request: Request, signed: frozenset[str], given: dict[str, str]) -> None:
+    if "host" not in signed:
+        raise HeaderNotSigned("host")
+    for name, value in request.headers.items():
+        if name.startswith("x-amz-") and name not in signed and given.get(name) != value:
+            raise HeaderNotSigned(name)
