@@ -48,6 +48,16 @@ def check_page(limit: int) -> None:
     within("records in a page", limit, limits.MAX_PAGE_ROWS)
 
 
+def check_receipt_name(name: str) -> None:
+    """Check a receipt's owner or key. Raises BadKey, OverLimit."""
+    try:
+        within("bytes of a receipt's name", len(name.encode()), limits.MAX_RECEIPT_NAME_BYTES)
+    except UnicodeEncodeError:
+        raise BadKey((name,), "it holds half a surrogate pair") from None
+    if "\x00" in name:
+        raise BadKey((name,), "a receipt's name holds no NUL")
+
+
 def pack_changes(changes: tuple[tuple[bytes, bytes | None], ...]) -> bytes:
     """Write changed keys as the feed keeps them: a sign, a length and a key each."""
     return b"".join(
@@ -84,13 +94,8 @@ def _check_changes(transaction: Transaction, changes: tuple[tuple[bytes, bytes |
 
 
 def _check_receipt(receipt: Receipt) -> None:
-    for name in (receipt.owner, receipt.key):
-        try:
-            within("bytes of a receipt's name", len(name.encode()), limits.MAX_RECEIPT_NAME_BYTES)
-        except UnicodeEncodeError:
-            raise BadKey((name,), "it holds half a surrogate pair") from None
-        if "\x00" in name:
-            raise BadKey((name,), "a receipt's name holds no NUL")
+    check_receipt_name(receipt.owner)
+    check_receipt_name(receipt.key)
     within("bytes of a receipt's digest", len(receipt.digest), limits.MAX_DIGEST_BYTES)
     within("bytes of a receipt's answer", len(receipt.answer), limits.MAX_ANSWER_BYTES)
     within("seconds of a receipt's life", receipt.lifetime_seconds, limits.MAX_RECEIPT_SECONDS)
