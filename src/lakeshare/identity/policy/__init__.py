@@ -1,1 +1,1 @@
-"""AWS-syntax policies: parsing and evaluating them."""
+"""Policies in AWS's JSON syntax: read, compiled and evaluated. Pure: no I/O, no clock, no state."""
