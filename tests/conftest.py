@@ -72,6 +72,12 @@ def repository() -> Path:
 
 
 @pytest.fixture(scope="session")
+def cache(repository: Path) -> Path:
+    """The folder for what is fetched or built once: jars, and clients that are not Python's."""
+    return Path(os.environ.get("LAKESHARE_CACHE") or repository / ".cache")
+
+
+@pytest.fixture(scope="session")
 def live_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
     """A server with two workers over plain HTTP, for the whole session."""
     with running(tmp_path_factory.mktemp("live") / "data") as server:

@@ -17,9 +17,9 @@ Mc = Callable[..., str]
 pytestmark = pytest.mark.mc
 
 
-def find_mc(repository: Path) -> str | None:
+def find_mc(cache: Path) -> str | None:
     """Find the client where LAKESHARE_MC says, in the cache, or on the PATH, where `mc` may be a file manager."""
-    for candidate in (os.environ.get("LAKESHARE_MC"), str(repository / ".cache/bin/mc"), shutil.which("mc")):
+    for candidate in (os.environ.get("LAKESHARE_MC"), str(cache / "bin/mc"), shutil.which("mc")):
         if not candidate or not Path(candidate).exists():
             continue
         said = subprocess.run([candidate, "--version"], capture_output=True, text=True, check=False)
@@ -29,9 +29,9 @@ def find_mc(repository: Path) -> str | None:
 
 
 @pytest.fixture
-def mc(repository: Path, any_server: LiveServer, tmp_path: Path) -> Mc:
+def mc(cache: Path, any_server: LiveServer, tmp_path: Path) -> Mc:
     """Run `mc` with an alias `lake` for one of the two servers, and return what it prints."""
-    command = find_mc(repository)
+    command = find_mc(cache)
     if command is None:
         pytest.skip("needs mc, MinIO's open client: put it on the PATH, or `go install github.com/minio/mc@latest`")
     if any_server.ca_file:

