@@ -6,7 +6,7 @@ Header and path text is Latin-1, as it came off the wire.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
@@ -69,9 +69,9 @@ def canonical_pairs(raw_query: str) -> Pairs:
     return pairs
 
 
-def canonical_query(pairs: Iterable[tuple[str, str]]) -> str:
+def canonical_query(pairs: Pairs) -> str:
     """Join canonical parameters."""
-    return "&".join([f"{name}={value}" for name, value in pairs])
+    return "&".join([f"{name}={value}" for name, value in pairs]) if pairs else ""
 
 
 def _recode(word: str) -> str:
@@ -113,8 +113,10 @@ def canonical_value(value: str) -> str:
 
 def canonical_headers(headers: Mapping[str, str], signed: SignedHeaders) -> str:
     """Return the signed headers and their names; raises KeyError for one that is not there."""
-    lines = [f"{name}:{canonical_value(headers[name])}\n" for name in signed.names]
-    return f"{''.join(lines)}\n{signed.text}"
+    lines = "".join([f"{name}:{headers[name]}\n" for name in signed.names])
+    if "  " in lines or "\t" in lines or " \n" in lines or ": " in lines:
+        lines = "".join([f"{name}:{canonical_value(headers[name])}\n" for name in signed.names])
+    return f"{lines}\n{signed.text}"
 
 
 def canonical_request(method: str, path: str, query: str, headers: str, payload_hash: str) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from lakeshare.identity.errors import BodyMalformed, PayloadHashUnknown, TrailerMalformed
-from lakeshare.identity.sigv4.canonical import UNSIGNED_PAYLOAD
+from lakeshare.identity.sigv4.canonical import EMPTY_SHA256, UNSIGNED_PAYLOAD
 from lakeshare.identity.sigv4.chunks import (
     TRAILERS_LIMIT,
     ChunkDecoder,
@@ -64,8 +64,13 @@ class Payload:
         return ChunkDecoder(self.seed, announced, self.length)
 
 
+_EMPTY = Payload(PayloadMode.HASHED, EMPTY_SHA256, 0)
+
+
 def read_payload(value: str, headers: Mapping[str, str], seed: ChunkSeed | None) -> Payload:
     """Read what `value`, that of x-amz-content-sha256, and the headers beside it say of the body."""
+    if value == EMPTY_SHA256 and headers.get("content-length", "0") == "0":
+        return _EMPTY
     if value == UNSIGNED_PAYLOAD:
         return Payload(PayloadMode.UNSIGNED, None, _length(headers, "content-length"))
     if _SHA256.fullmatch(value):

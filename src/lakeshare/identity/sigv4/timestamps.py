@@ -12,6 +12,7 @@ _LENGTH = len("20260101T000000Z")
 _DATE_LIMIT = 64
 
 
+@lru_cache(maxsize=256)
 def parse_timestamp(text: str) -> int:
     """Read `20260101T000000Z`; raises ValueError with what is wrong."""
     digits = text[:8] + text[9:15]
