@@ -213,7 +213,10 @@ class MemoryStore:
 
     async def copy(self, copy: Copy) -> ObjectInfo:
         """Publish the bytes of one version under another key."""
-        source = self._find(copy.source_bucket, copy.source_key, VersionRef(pin=copy.source_pin))
+        try:
+            source = self._find(copy.source_bucket, copy.source_key, VersionRef(pin=copy.source_pin))
+        except NoSuchVersion:
+            raise NoSuchKey(copy.source_bucket, copy.source_key) from None
         put = replace(copy.put, checksum=copy.put.checksum or source.info.checksum)
         return self._publish(put, source.written, source.data, source.info.parts)
 
@@ -324,7 +327,7 @@ class MemoryStore:
                 return upload_id > listing.after_id
             return key >= start.key if start.inclusive else key > start.key
 
-        roll = Roll[Upload](
+        roll: Roll[Upload] = Roll(
             listing.prefix,
             listing.delimiter,
             listing.limit,
