@@ -39,7 +39,6 @@ def asked(caller, action, resource, facts=(), bucket=None, here=HERE):
 
 
 STATEMENTS = [
-    # (statements, action, resource, allowed)
     ([], "s3:GetObject", f"{B}/k", False),
     ([st()], "s3:GetObject", f"{B}/k", True),
     ([st(), st("Deny", "s3:DeleteObject")], "s3:DeleteObject", f"{B}/k", False),
@@ -136,7 +135,6 @@ def test_a_star_in_a_variables_value_is_no_wildcard():
 EVERYONE = {"Principal": "*"}
 ALICE = {"Principal": {"AWS": "arn:aws:iam:::user/alice"}}
 COMBINED = [
-    # (identity, bucket, caller kind, action, allowed, reason)
     ([], [st(resource=f"{B}/*", **EVERYONE)], "user", True, Reason.BUCKET_ALLOWS),
     ([], [st(resource=f"{B}/*", **EVERYONE)], "anonymous", True, Reason.BUCKET_ALLOWS),
     ([], [st(resource=f"{B}/*", Principal={"AWS": ["*"]})], "anonymous", True, Reason.BUCKET_ALLOWS),
