@@ -1,0 +1,55 @@
+"""Version checksums (`.crc`): what a writer says a version holds, to be held against what was read."""
+
+from dataclasses import dataclass
+
+import orjson
+
+from lakeshare.formats.delta.actions import Metadata, Protocol
+from lakeshare.formats.delta.decoding import decode_action
+from lakeshare.formats.delta.errors import BrokenLog
+
+
+@dataclass(frozen=True, slots=True)
+class Checksum:
+    """The sums of one version. `in_commit_timestamp` is there where the table has such."""
+
+    table_size_bytes: int
+    num_files: int
+    metadata: Metadata | None = None
+    protocol: Protocol | None = None
+    in_commit_timestamp: int | None = None
+
+
+def parse_checksum(data: bytes) -> Checksum | None:
+    """Parse a checksum file; readers must go on without one, so a broken one is None."""
+    try:
+        whole = orjson.loads(data)
+        size, count = whole["tableSizeBytes"], whole["numFiles"]
+        stamp = whole.get("inCommitTimestampOpt")
+        metadata = decode_action({"metaData": whole.get("metadata")})
+        protocol = decode_action({"protocol": whole.get("protocol")})
+    except (orjson.JSONDecodeError, BrokenLog, KeyError, TypeError, AttributeError):
+        return None
+    if not _is_count(size) or not _is_count(count):
+        return None
+    return Checksum(
+        table_size_bytes=size,
+        num_files=count,
+        metadata=metadata if isinstance(metadata, Metadata) else None,
+        protocol=protocol if isinstance(protocol, Protocol) else None,
+        in_commit_timestamp=stamp if _is_count(stamp) else None,
+    )
+
+
+def check_sums(found: Checksum, version: int, num_files: int, table_size_bytes: int) -> None:
+    """Hold what was read against a version's checksum. Raises BrokenLog when they differ."""
+    if (found.num_files, found.table_size_bytes) == (num_files, table_size_bytes):
+        return
+    raise BrokenLog(
+        f"version {version} has {num_files} files of {table_size_bytes} bytes, "
+        f"and its checksum says {found.num_files} files of {found.table_size_bytes} bytes"
+    )
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
