@@ -47,10 +47,13 @@ class Demo:
         """Say whether the process is there, and is a server of this folder."""
         if not self.pid:
             return False
-        shown = subprocess.run(
-            ["ps", "-p", str(self.pid), "-o", "command="], capture_output=True, text=True, check=False
-        )
-        return str(FOLDER) in shown.stdout
+        if Path("/proc/self/cmdline").exists():
+            try:
+                return str(FOLDER) in Path(f"/proc/{self.pid}/cmdline").read_bytes().decode(errors="replace")
+            except OSError:
+                return False
+        look = ["ps", "-p", str(self.pid), "-o", "command="]
+        return str(FOLDER) in subprocess.run(look, capture_output=True, text=True, check=False).stdout
 
     def is_ready(self) -> bool:
         """Say whether the server answers."""
