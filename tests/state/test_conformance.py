@@ -150,7 +150,9 @@ async def test_increments_are_not_lost(state: Archive) -> None:
             record = (await state.get([("count",)]))[("count",)]
             assert record is not None
             raised = Put(("count",), b"%d" % (int(record.value) + 1))
-            done += isinstance(await state.commit(Transaction((At(record.key, record.generation),), (raised,))), Applied)
+            done += isinstance(
+                await state.commit(Transaction((At(record.key, record.generation),), (raised,))), Applied
+            )
 
     await asyncio.gather(*[raise_by(10) for _ in range(8)])
     record = (await state.get([("count",)]))[("count",)]
@@ -160,7 +162,9 @@ async def test_increments_are_not_lost(state: Archive) -> None:
 
 async def test_a_prefix_means_whole_parts_and_at_least_one_more(state: Archive) -> None:
     """A scan finds the keys below its prefix: not the prefix itself, and not a name that only begins like it."""
-    await put(state, ("t",), ("t", "a"), ("t", "a", "x"), ("t1", "a"), ("t", "b"), ("s", "a"), ("t\x00", "a"), (b"t", "a"))
+    await put(
+        state, ("t",), ("t", "a"), ("t", "a", "x"), ("t1", "a"), ("t", "b"), ("s", "a"), ("t\x00", "a"), (b"t", "a")
+    )
     assert await keys_under(state, "t") == [("t", "a"), ("t", "a", "x"), ("t", "b")]
     assert await keys_under(state, "t", "a") == [("t", "a", "x")]
     assert await keys_under(state, b"t") == [(b"t", "a")]

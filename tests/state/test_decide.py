@@ -53,8 +53,12 @@ async def test_a_decision_gives_up_after_its_attempts(state: Archive) -> None:
 LOST = [Fault.DROP_ANSWER, Fault.DROP_REQUEST, Fault.DUPLICATE, Fault.NONE]
 
 
-@pytest.mark.parametrize("plan", list(itertools.product(LOST, repeat=3)), ids=lambda plan: "-".join(f.name for f in plan))
-async def test_a_commit_with_a_receipt_is_applied_once_whatever_is_lost(state: Archive, plan: tuple[Fault, ...]) -> None:
+@pytest.mark.parametrize(
+    "plan", list(itertools.product(LOST, repeat=3)), ids=lambda plan: "-".join(f.name for f in plan)
+)
+async def test_a_commit_with_a_receipt_is_applied_once_whatever_is_lost(
+    state: Archive, plan: tuple[Fault, ...]
+) -> None:
     """Requests and answers lost or doubled in any order leave one increment, and the caller knows it."""
     faulty = Faulty(state, plan)
     outcome = await commit_surely(faulty, await increment(state, receipt()))

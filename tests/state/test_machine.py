@@ -91,9 +91,7 @@ class Machine(RuleBasedStateMachine):
     def begin(self) -> Cursor:
         return self.run(self.state.newest())
 
-    @rule(
-        target=cursors, expect=st.lists(expectations, max_size=3).map(tuple), changes=changes, receipt=receipts
-    )
+    @rule(target=cursors, expect=st.lists(expectations, max_size=3).map(tuple), changes=changes, receipt=receipts)
     def commit(self, expect: tuple[Expectation, ...], changes: tuple[Change, ...], receipt: Receipt | None) -> Cursor:
         predicted = self.predict(expect, receipt)
         assert self.run(self.state.commit(Transaction(expect, changes, receipt))) == predicted
@@ -231,5 +229,5 @@ TestSqlite.settings = settings(
     stateful_step_count=30,
     deadline=None,
     derandomize=True,
-    suppress_health_check=[HealthCheck.too_slow]
+    suppress_health_check=[HealthCheck.too_slow],
 )

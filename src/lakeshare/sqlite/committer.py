@@ -21,10 +21,9 @@ from typing import Any, TypeVar
 
 import apsw
 
-from lakeshare.sqlite.connection import open_writer
 from lakeshare.sqlite.errors import DatabaseBusy, DatabaseError, translated
 from lakeshare.sqlite.filesystem import refuse_network
-from lakeshare.sqlite.schema import Schema, upgrade
+from lakeshare.sqlite.schema import Schema, open_writer
 from lakeshare.sqlite.turnstile import Turnstile
 
 MAX_BATCH = 256
@@ -75,10 +74,12 @@ class GroupCommitter:
 
     def __init__(self, path: Path, schema: Schema) -> None:
         refuse_network(path.parent)
-        self._turnstile = Turnstile(path)
-        with self._turnstile:
-            self._connection = open_writer(path)
-            upgrade(self._connection, schema, path)
+        with contextlib.ExitStack() as undo:
+            self._turnstile = Turnstile(path)
+            undo.callback(self._turnstile.close)
+            with self._turnstile:
+                self._connection = open_writer(path, schema)
+            undo.pop_all()
         self._cursor = self._connection.cursor()
         self._connection.set_wal_hook(self._note_pages)
         self._pages = 0

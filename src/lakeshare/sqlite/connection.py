@@ -26,11 +26,17 @@ def check_library(found: str | None = None) -> None:
 
 
 @translates
-def open_writer(path: Path) -> apsw.Connection:
-    """Open, and make if need be, a database for writing. Only the holder of the turnstile may write through it."""
+def connect(path: Path) -> apsw.Connection:
+    """Open, and make if need be, a database for writing, and change nothing in it yet."""
     check_library()
     connection = apsw.Connection(str(path), statementcachesize=STATEMENT_CACHE)
     connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+    return connection
+
+
+@translates
+def make_durable(connection: apsw.Connection) -> None:
+    """Give a writer its settings: a log that is synced by each commit, and folded in only when asked for."""
     connection.pragma("journal_mode", "wal")
     connection.pragma("synchronous", "full")
     connection.pragma("foreign_keys", "on")
@@ -38,9 +44,7 @@ def open_writer(path: Path) -> apsw.Connection:
     connection.pragma("cache_size", -WRITER_CACHE_KIB)
     if sys.platform == "darwin":
         connection.pragma("fullfsync", "on")
-    connection.wal_autocheckpoint(0)
-    connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-    return connection
+    _leave_the_log(connection)
 
 
 @translates
@@ -52,6 +56,11 @@ def open_reader(path: Path) -> apsw.Connection:
     connection.pragma("query_only", "on")
     connection.pragma("temp_store", "memory")
     connection.pragma("cache_size", -READER_CACHE_KIB)
+    _leave_the_log(connection)
+    return connection
+
+
+def _leave_the_log(connection: apsw.Connection) -> None:
+    """Checkpoint neither after a commit nor at the end: only the holder of the turnstile may, and says when."""
     connection.wal_autocheckpoint(0)
     connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-    return connection
