@@ -1,6 +1,8 @@
 """Read, decide, commit; and again from the start when others came between."""
 
+import asyncio
 import contextlib
+import random
 from collections.abc import Awaitable, Callable
 
 from lakeshare.state.errors import Contended, StateUnknown
@@ -8,6 +10,9 @@ from lakeshare.state.port import Applied, Conflict, Expectation, Outcome, Repeat
 
 MAX_ATTEMPTS = 16
 MAX_REPEATS = 3
+FIRST_PAUSE_SECONDS = 0.001
+LONGEST_PAUSE_SECONDS = 0.05
+"""After a conflict, deciders wait a random while, twice as long each time, so that the same one does not always win."""
 
 
 async def decide(
@@ -19,11 +24,14 @@ async def decide(
     Raises Contended, and what commit raises.
     """
     failed: tuple[Expectation, ...] = ()
+    pause = FIRST_PAUSE_SECONDS
     for _ in range(attempts):
         outcome = await state.commit(await plan())
         if not isinstance(outcome, Conflict):
             return outcome
         failed = outcome.failed
+        await asyncio.sleep(random.uniform(0, pause))  # noqa: S311 no secret hangs on it
+        pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
     raise Contended(attempts, failed)
 
 

@@ -6,6 +6,7 @@ of it, since an import begins a new epoch.
 """
 
 from collections.abc import Iterator
+from contextlib import aclosing
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import BinaryIO
@@ -40,12 +41,13 @@ class Summary:
 async def export_state(state: Archive, target: BinaryIO) -> Summary:
     """Write all of state as of one moment, while others go on changing it."""
     summary, digest = Summary(), sha256()
-    async for run in state.dump():
-        for fact in run:
-            line = write_line(fact)
-            summary.count(fact)
-            digest.update(line)
-            target.write(line)
+    async with aclosing(state.dump()) as dump:
+        async for run in dump:
+            for fact in run:
+                line = write_line(fact)
+                summary.count(fact)
+                digest.update(line)
+                target.write(line)
     target.write(write_line(End(summary.records, summary.receipts, digest.hexdigest())))
     return summary
 

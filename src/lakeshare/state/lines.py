@@ -86,7 +86,9 @@ def _read(line: dict[str, Any]) -> Fact | End:
     if "key" in line:
         value = _bytes_in(line)
         within("bytes of a value", len(value), MAX_VALUE_BYTES)
-        return Record(tuple([_part_in(part) for part in line["key"]]), value, _whole(line["generation"]))
+        key = tuple([_part_in(part) for part in line["key"]])
+        encode_key(key)
+        return Record(key, value, _whole(line["generation"]))
     if "receipt" in line:
         return _read_receipt(line)
     return End(_whole(line["records"]), _whole(line["receipts"]), line["sha256"])

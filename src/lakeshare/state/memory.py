@@ -3,7 +3,7 @@
 import time
 from bisect import bisect_left, bisect_right, insort
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from uuid import uuid4
 
@@ -105,7 +105,7 @@ class MemoryState:
     async def close(self) -> None:
         """Do nothing: there is nothing to let go of."""
 
-    async def dump(self) -> AsyncIterator[Sequence[Fact]]:
+    async def dump(self) -> AsyncGenerator[Sequence[Fact], None]:
         """Yield all facts, as they are when the first is asked for."""
         now = self._now_ms()
         records = [self._records[encoded] for encoded in self._order]

@@ -12,7 +12,7 @@ Laws that every implementation keeps, and that the conformance suite checks:
 - A commit whose receipt is already kept changes nothing and answers what the first one answered.
 """
 
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -240,7 +240,7 @@ Fact = Head | Record | KeptReceipt
 class Archive(State, Protocol):
     """State that can be taken out and put back whole."""
 
-    def dump(self) -> AsyncIterator[Sequence[Fact]]:
+    def dump(self) -> AsyncGenerator[Sequence[Fact], None]:
         """Yield runs of facts at one moment: the head, the records by key, the receipts by owner and key."""
         ...
 

@@ -6,7 +6,7 @@ Every read is a statement or a snapshot of its own, so it sees the newest commit
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from itertools import islice
@@ -83,7 +83,7 @@ class SqliteState:
         """Finish the commits under way, fold the log into the file and close it."""
         await asyncio.to_thread(self._close)
 
-    async def dump(self) -> AsyncIterator[Sequence[Fact]]:
+    async def dump(self) -> AsyncGenerator[Sequence[Fact], None]:
         """Yield all facts in one snapshot, on a connection of its own."""
         with closing(open_reader(self._path)) as connection, closing(sql.dump(connection, self._now_ms())) as facts:
             while run := await self._read_long(lambda _cursor: list(islice(facts, limits.MAX_PAGE_ROWS))):
