@@ -1,0 +1,171 @@
+"""The outermost middleware: an ASGI scope becomes a Request, a Response becomes ASGI messages.
+
+The one place that catches every exception: it logs it under the request's id and answers a bare 500.
+"""
+
+import itertools
+import logging
+import secrets
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+from lakeshare.http.exchange import EXTENSION, Cut
+from lakeshare.http.forwarded import Proxies
+from lakeshare.http.head import BODILESS, fields_of
+from lakeshare.http.request import ClientGone, Message, Receive, Request, Scope, Send
+from lakeshare.http.response import FileSpan, Response, Spans
+from lakeshare.http.sendfile import COPY_BYTES, PeerGone, ShortFile, read_block
+from lakeshare.settings import Settings
+
+Handler = Callable[[Request], Awaitable[Response]]
+
+_ID_BITS = 64
+_ID_MASK = (1 << _ID_BITS) - 1
+_ID_STRIDE = 0x9E3779B97F4A7C15
+"""An odd number: multiplying by it modulo 2**64 gives each count another id."""
+
+_log = logging.getLogger("lakeshare.http")
+
+
+class Edge:
+    """An ASGI application around a handler of requests."""
+
+    def __init__(self, handler: Handler, settings: Settings) -> None:
+        self._handler = handler
+        self._proxies = Proxies(settings.trusted_proxies)
+        self._counter = itertools.count(secrets.randbits(_ID_BITS))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        request = self._request(scope, receive)
+        try:
+            response = await self._handler(request)
+            if response.after is None:
+                await transmit(response, scope, send)
+            else:
+                await _transmit_counted(response, scope, send)
+        except (ClientGone, PeerGone):
+            return
+        except Exception as error:  # noqa: BLE001 - the outermost middleware
+            _log.exception("request failed", extra={"request_id": request.id, "method": request.method})
+            await _apologise(request, send, error)
+
+    def _request(self, scope: Scope, receive: Receive) -> Request:
+        fields = scope.get("lakeshare.fields")
+        if fields is None:
+            fields = fields_of(scope["headers"])
+        client, scheme = scope["client"], scope["scheme"]
+        peer = client[0] if client else ""
+        if self._proxies:
+            peer, scheme = self._proxies.origin(peer, scheme, fields)
+        return Request(
+            id=f"{next(self._counter) * _ID_STRIDE & _ID_MASK:016X}",
+            method=scope["method"],
+            raw_path=scope["raw_path"].decode("latin-1"),
+            raw_query=scope["query_string"].decode("latin-1"),
+            headers=fields,
+            scheme=scheme,
+            peer=peer,
+            receive=receive,
+        )
+
+
+async def transmit(response: Response, scope: Scope, send: Send) -> None:
+    """Send a response; a body that fails midway leaves the answer visibly unfinished."""
+    body = response.body
+    raw = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in response.headers]
+    if response.status not in BODILESS and not isinstance(body, AsyncIterator) and not _has_length(response):
+        raw.append((b"content-length", b"%d" % _length(body)))
+    await send({"type": "http.response.start", "status": response.status, "headers": raw})
+    if isinstance(body, bytes):
+        await send({"type": "http.response.body", "body": body})
+    elif isinstance(body, tuple):
+        await _send_spans(body, scope, send)
+    else:
+        await _send_stream(body, send, wanted=scope["method"] != "HEAD" and response.status not in BODILESS)
+
+
+async def _transmit_counted(response: Response, scope: Scope, send: Send) -> None:
+    sent = 0
+    whole = False
+
+    async def count(message: Message) -> None:
+        nonlocal sent
+        await send(message)
+        sent += message.get("count", 0) or len(message.get("body", b""))
+
+    try:
+        await transmit(response, scope, count)
+        whole = True
+    finally:
+        if response.after is not None:
+            response.after(0 if scope["method"] == "HEAD" else sent, whole)
+
+
+def _has_length(response: Response) -> bool:
+    return any(name == "content-length" for name, _ in response.headers)
+
+
+def _length(body: bytes | Spans) -> int:
+    if isinstance(body, bytes):
+        return len(body)
+    return sum(len(part) if isinstance(part, bytes) else part.length for part in body)
+
+
+async def _send_spans(spans: Spans, scope: Scope, send: Send) -> None:
+    parts = [part for part in spans if (len(part) if isinstance(part, bytes) else part.length)]
+    by_kernel = EXTENSION in scope.get("extensions", {})
+    if not parts or scope["method"] == "HEAD":
+        await send({"type": "http.response.body"})
+        return
+    last = len(parts) - 1
+    for position, part in enumerate(parts):
+        more = position < last
+        if isinstance(part, bytes):
+            await send({"type": "http.response.body", "body": part, "more_body": more})
+        elif by_kernel:
+            await send(_file_message(part, more=more))
+        else:
+            await _send_copied(part, send, more=more)
+
+
+def _file_message(span: FileSpan, *, more: bool) -> Message:
+    return {
+        "type": "http.response.file",
+        "path": span.path,
+        "offset": span.offset,
+        "count": span.length,
+        "more_body": more,
+    }
+
+
+async def _send_copied(span: FileSpan, send: Send, *, more: bool) -> None:
+    done = 0
+    while done < span.length:
+        size = min(COPY_BYTES, span.length - done)
+        block = await read_block(span.path, span.offset + done, size)
+        done += size
+        if len(block) != size:
+            raise ShortFile(span.path)
+        await send({"type": "http.response.body", "body": block, "more_body": more or done < span.length})
+
+
+async def _send_stream(stream: AsyncIterator[bytes], send: Send, *, wanted: bool) -> None:
+    try:
+        if wanted:
+            async for chunk in stream:
+                if chunk:
+                    await send({"type": "http.response.body", "body": chunk, "more_body": True})
+    finally:
+        close = getattr(stream, "aclose", None)
+        if close is not None:
+            await close()
+    await send({"type": "http.response.body"})
+
+
+async def _apologise(request: Request, send: Send, error: Exception) -> None:
+    headers = [(b"content-type", b"text/plain"), (b"content-length", b"0"), (b"x-request-id", request.id.encode())]
+    try:
+        await send({"type": "http.response.start", "status": 500, "headers": headers})
+        await send({"type": "http.response.body"})
+    except (PeerGone, RuntimeError):
+        raise Cut from error

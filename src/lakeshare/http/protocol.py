@@ -1,0 +1,442 @@
+"""One connection: uvicorn's httptools protocol with limits, timeouts, strict heads and files by the kernel.
+
+Leans on the inside of one pinned uvicorn; `tests/http/test_uvicorn_contract.py` names what it uses. Timeouts
+are one `deadline` a connection, looked at by a sweep a few times a second, so that a request pays for none.
+"""
+
+import asyncio
+import math
+from collections import deque
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+import httptools
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from lakeshare.http.exchange import EXTENSION, Exchange
+from lakeshare.http.head import FIELD_COUNT_LIMIT, RawFields, Refusal, fields_of, plain_response, refuse, size_bytes
+from lakeshare.http.limits import LINGER_LIMIT, LINGER_SECONDS, Limits
+from lakeshare.http.request import Scope
+from lakeshare.http.sendfile import PeerGone
+
+if TYPE_CHECKING:
+    from uvicorn import Config
+    from uvicorn.server import ServerState
+
+NEVER = math.inf
+_EXTENSIONS: dict[str, dict[str, Any]] = {EXTENSION: {}}
+_ASGI = {"version": "3.0", "spec_version": "2.4"}
+_MALFORMED = Refusal(400, "The request is not valid HTTP.")
+_TOO_LARGE = Refusal(431, "The request head is too large.")
+_TOO_SLOW = Refusal(408, "The request head took too long.")
+
+
+class _Refused(Exception):  # noqa: N818 - carries a refusal out of a parser callback
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(refusal.reason)
+        self.refusal = refusal
+
+
+class EdgeProtocol(HttpToolsProtocol):
+    """A connection of one client."""
+
+    cycle: Exchange  # type: ignore[assignment]
+
+    def __init__(
+        self,
+        config: "Config",
+        server_state: "ServerState",
+        app_state: dict[str, Any],
+        _loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
+        super().__init__(config, server_state, app_state, _loop)
+        self.limits: Limits = config.limits  # type: ignore[attr-defined]
+        self.deadline = NEVER
+        self.lost = False
+        self.plain_fd = -1
+        self._running: Exchange | None = None
+        self._queue: deque[Exchange] = deque()
+        self._in_head = False
+        self._upgrade_body = False
+        self._lingering = False
+        self._quiet = 0
+        self._chunk = 0
+        self._head_bound = 0
+        self._unsent = 0
+        self._discarded = 0
+        self._writable: asyncio.Future[None] | None = None
+
+    # The connection.
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Take a new connection."""
+        super().connection_made(transport)
+        if self.scheme == "http":
+            self.plain_fd = transport.get_extra_info("socket").fileno()
+        self.deadline = self.loop.time() + self.limits.header_seconds
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Tell everyone who waits that the connection is gone."""
+        self.lost = True
+        self.connections.discard(self)
+        self.deadline = NEVER
+        for exchange in (self._running, self.cycle, *self._queue):
+            if exchange is not None:
+                exchange.lose()
+        self._queue.clear()
+        self.flow.resume_writing()
+        if self._writable is not None and not self._writable.done():
+            self._writable.set_result(None)
+        if exc is None:
+            self.transport.close()
+        self.parser = None  # type: ignore[assignment]
+
+    @property
+    def gone(self) -> bool:
+        """Say whether the connection is lost or closing."""
+        return self.lost or self.transport.is_closing()
+
+    def cut(self) -> None:
+        """End the connection at once, whatever is under way."""
+        if not self.lost:
+            self.transport.abort()
+
+    def shutdown(self) -> None:
+        """Close when idle; otherwise close after the answer under way."""
+        if self._lingering:
+            self.cut()
+        elif self._running is None:
+            self.transport.close()
+        else:
+            self.cycle.keep_alive = False
+
+    # Time. One deadline; what it means depends on what the connection is doing.
+
+    def overdue(self, now: float) -> None:
+        """End the wait that has lasted too long, unless bytes still trickle out."""
+        unsent = self.transport.get_write_buffer_size()
+        if unsent and unsent != self._unsent:
+            self._unsent = unsent
+            self.deadline = now + self.limits.body_seconds
+        elif unsent or self._lingering or self._running is not None:
+            self.cut()
+        elif self._in_head or self._quiet:
+            self._refuse(_TOO_SLOW)
+        else:
+            self.transport.close()
+            self.deadline = now + self.limits.body_seconds
+
+    def expect_progress(self) -> None:
+        """Give the peer its time to send or take a byte."""
+        self.deadline = self.loop.time() + self.limits.body_seconds
+
+    def expect_nothing(self) -> None:
+        """Let the connection be: the application works."""
+        self.deadline = NEVER
+
+    async def drained(self) -> None:
+        """Wait until the transport takes more, and fail if the connection is lost."""
+        if self.flow.write_paused:
+            self._unsent = self.transport.get_write_buffer_size()
+            self.expect_progress()
+            await self.flow.drain()
+            self.expect_nothing()
+        if self.lost:
+            raise PeerGone
+
+    async def emptied(self) -> None:
+        """Wait until the transport holds nothing back, and fail if the connection is lost."""
+        if self.gone:
+            raise PeerGone
+        if self.transport.get_write_buffer_size():
+            self.transport.set_write_buffer_limits(high=0)
+            try:
+                await self.drained()
+            finally:
+                if not self.lost:
+                    self.transport.set_write_buffer_limits()
+
+    async def writable(self, fd: int) -> None:
+        """Wait until a duplicate of the socket takes bytes, and fail if the connection is lost."""
+        if self.gone:
+            raise PeerGone
+        self._writable = waiter = self.loop.create_future()
+        self.loop.add_writer(fd, _settle, waiter)
+        self.expect_progress()
+        try:
+            await waiter
+        finally:
+            self.loop.remove_writer(fd)
+            self._writable = None
+            self.expect_nothing()
+        if self.lost:
+            raise PeerGone
+
+    # Bytes in.
+
+    def data_received(self, data: bytes) -> None:
+        """Parse what arrived."""
+        size = len(data)
+        if self._lingering:
+            self._discard(size)
+            return
+        if self._running is None and not self._quiet and not self._in_head:
+            self.deadline = self.loop.time() + self.limits.header_seconds
+        self._chunk = size
+        self._quiet += size
+        try:
+            self._parse(data)
+        except httptools.HttpParserError as error:
+            cause = error.__context__
+            self._refuse(cause.refusal if isinstance(cause, _Refused) else _MALFORMED)
+        else:
+            if self._quiet > self.limits.header_bytes:
+                self._refuse(_TOO_LARGE if self._in_head else _MALFORMED)
+
+    def _parse(self, data: bytes) -> None:
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade as upgrade:
+            self._pass_over_upgrade(data, upgrade.args[0])
+
+    def _refuse(self, refusal: Refusal) -> None:
+        exchange = self._running
+        if exchange is not None and (exchange.response_started or not exchange.more_body):
+            # The answer under way must end first, or is beyond help: the client sent garbage behind its request.
+            self._refuse_later(exchange)
+            return
+        if exchange is not None:
+            exchange.lose()
+        self.transport.write(plain_response(refusal, self.standing_lines()))
+        self._linger()
+
+    def _refuse_later(self, exchange: Exchange) -> None:
+        if exchange.more_body:
+            self.cut()
+            return
+        exchange.keep_alive = False
+        self._queue.clear()
+        self.flow.pause_reading()
+
+    def _pass_over_upgrade(self, data: bytes, offset: int) -> None:
+        """Go on in HTTP/1.1 after a request that offered another protocol (RFC 9110, 7.8)."""
+        rest = memoryview(data)
+        while True:
+            rest = rest[offset:]
+            if self._upgrade_body:
+                self._upgrade_body = False
+                self.parser = _body_parser(self, self.cycle)
+            try:
+                self.parser.feed_data(rest)
+            except httptools.HttpParserUpgrade as upgrade:
+                offset = upgrade.args[0]
+            else:
+                return
+
+    def _discard(self, size: int) -> None:
+        self._discarded += size
+        if self._discarded > LINGER_LIMIT:
+            self.cut()
+
+    def _linger(self) -> None:
+        """Stop writing, then throw away what the client still sends, so that it gets to read the answer."""
+        self._lingering = True
+        self.deadline = self.loop.time() + LINGER_SECONDS
+        self._unsent = self.transport.get_write_buffer_size()
+        self.flow.resume_reading()
+        if self.transport.can_write_eof():
+            self.transport.write_eof()
+
+    # What the parser finds.
+
+    def on_message_begin(self) -> None:
+        """Start a head."""
+        self.url = b""
+        self.headers = []
+        self._in_head = True
+        self._head_bound = 0 if self._quiet else self._chunk
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a field of the head, or of a trailer, which nobody reads."""
+        self.headers.append((name.lower(), value))
+
+    def on_headers_complete(self) -> None:
+        """Check a whole head, and start its exchange or queue it behind the one under way."""
+        raw, self.headers = self.headers, []
+        self._in_head = False
+        if self._head_bound + self._quiet > self.limits.header_bytes:
+            self._check_size(raw)
+        self._quiet = 0
+        exchange = self._exchange(raw)
+        self.cycle = exchange
+        if self._running is None:
+            self._start(exchange)
+        else:
+            self.flow.pause_reading()
+            self._queue.append(exchange)
+
+    def _check_size(self, raw: RawFields) -> None:
+        if len(raw) > FIELD_COUNT_LIMIT or size_bytes(self.url, raw) > self.limits.header_bytes:
+            raise _Refused(_TOO_LARGE)
+
+    def _exchange(self, raw: RawFields) -> Exchange:
+        parser, fields = self.parser, fields_of(raw)
+        version = parser.get_http_version()
+        if (refusal := refuse(version, self.url, fields)) is not None:
+            raise _Refused(refusal)
+        if len(raw) > FIELD_COUNT_LIMIT:
+            raise _Refused(_TOO_LARGE)
+        length = None if "transfer-encoding" in fields else int(fields.get("content-length", 0))
+        exchange = Exchange(self, self._scope(version, raw, fields), length)
+        exchange.http11 = version == "1.1"
+        exchange.keep_alive = exchange.http11 and parser.should_keep_alive()
+        exchange.expects_continue = exchange.http11 and fields.get("expect", "").lower() == "100-continue"
+        if "upgrade" in fields and length != 0 and parser.should_upgrade():
+            self._upgrade_body = True
+        return exchange
+
+    def _scope(self, version: str, raw: RawFields, fields: dict[str, str]) -> Scope:
+        method = self.parser.get_method().decode("ascii")
+        raw_path, query = _split_target(method, self.url)
+        path = raw_path.decode("ascii")
+        return {
+            "type": "http",
+            "asgi": _ASGI,
+            "http_version": version,
+            "server": self.server,
+            "client": self.client,
+            "scheme": self.scheme,
+            "method": method,
+            "root_path": "",
+            "path": unquote(path) if "%" in path else path,
+            "raw_path": raw_path,
+            "query_string": query,
+            "headers": raw,
+            "state": self.app_state,
+            "extensions": _EXTENSIONS,
+            "lakeshare.fields": fields,
+        }
+
+    def _start(self, exchange: Exchange) -> None:
+        self._running = exchange
+        self.deadline = NEVER
+        task = self.loop.create_task(exchange.run(self.app))
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+
+    def on_chunk_header(self) -> None:
+        """Note that a chunked body moves on."""
+        self._quiet = 0
+
+    def on_body(self, body: bytes) -> None:
+        """Hand a run of the body to its exchange."""
+        self._quiet = 0
+        exchange = self.cycle
+        if exchange.response_complete:
+            exchange.received += len(body)
+        else:
+            exchange.feed(body)
+
+    def on_message_complete(self) -> None:
+        """Note that the body is whole."""
+        if self._upgrade_body:
+            return
+        self._quiet = 0
+        self.cycle.finish()
+        if self._running is None:
+            self._idle()
+
+    # After an answer.
+
+    def standing_lines(self) -> bytes:
+        """Return the lines that every response has."""
+        lines: bytes = self.config.standing_lines  # type: ignore[attr-defined]
+        return lines
+
+    def response_completed(self, exchange: Exchange) -> None:
+        """Go on with the next request, or close."""
+        self.server_state.total_requests += 1
+        self._running = None
+        if self.gone:
+            return
+        if not exchange.keep_alive:
+            self._close_after(exchange)
+            return
+        if self._queue:
+            self._start(self._queue.popleft())
+            return
+        self.flow.resume_reading()
+        if exchange.more_body:
+            self.expect_progress()
+        else:
+            self._idle()
+
+    def _close_after(self, exchange: Exchange) -> None:
+        if exchange.more_body:
+            self._linger()
+            return
+        self.transport.close()
+        self._unsent = self.transport.get_write_buffer_size()
+        self.expect_progress()
+
+    def _idle(self) -> None:
+        wait = self.limits.header_seconds if self._in_head else self.limits.keep_alive_seconds
+        self.deadline = self.loop.time() + wait
+
+
+def _settle(waiter: "asyncio.Future[None]") -> None:
+    if not waiter.done():
+        waiter.set_result(None)
+
+
+def _split_target(method: str, target: bytes) -> tuple[bytes, bytes]:
+    if method == "CONNECT":
+        raise _Refused(Refusal(405, "This server is no proxy."))
+    if target.startswith(b"/"):
+        path, _, query = target.partition(b"?")
+        return path, query
+    if target == b"*":
+        return target, b""
+    try:
+        url = httptools.parse_url(target)
+    except httptools.HttpParserInvalidURLError:
+        raise _Refused(_MALFORMED) from None
+    return url.path or b"/", url.query or b""
+
+
+class _Resumed:
+    """Callbacks of a parser that is started in the middle of a request: those of its stand-in head are dropped."""
+
+    def __init__(self, protocol: EdgeProtocol) -> None:
+        self._protocol = protocol
+        self.armed = False
+        self.on_body = protocol.on_body
+        self.on_chunk_header = protocol.on_chunk_header
+        self.on_message_complete = protocol.on_message_complete
+
+    def on_message_begin(self) -> None:
+        if self.armed:
+            self._protocol.on_message_begin()
+
+    def on_url(self, url: bytes) -> None:
+        if self.armed:
+            self._protocol.on_url(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if self.armed:
+            self._protocol.on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        if self.armed:
+            self._protocol.on_headers_complete()
+
+
+def _body_parser(protocol: EdgeProtocol, exchange: Exchange) -> httptools.HttpRequestParser:
+    """Return a parser that expects the body of an exchange next."""
+    callbacks = _Resumed(protocol)
+    parser = httptools.HttpRequestParser(callbacks)
+    length = exchange.content_length
+    framing = b"transfer-encoding: chunked" if length is None else b"content-length: %d" % length
+    parser.feed_data(b"POST / HTTP/1.1\r\n" + framing + b"\r\n\r\n")
+    callbacks.armed = True
+    return parser
