@@ -133,11 +133,8 @@ class ChunkDecoder:
         """Check that the last chunk came, that lengths agree and that every trailer announced is there."""
         if not self._fed and self._length == 0 and self._tail.complete:
             return {}
-        if self._step != self._after or self._line or not self._tail.complete:
-            if self._tail.closed:
-                raise TrailerMalformed("a trailer that x-amz-trailer announced, or its signature, is missing")
-            raise BodyIncomplete(self._decoded, self._length)
-        if self._length is not None and self._decoded != self._length:
+        ended = self._step == self._after and self._tail.ended(self._line)
+        if not ended or (self._length is not None and self._decoded != self._length):
             raise BodyIncomplete(self._decoded, self._length)
         return self._tail.trailers
 
@@ -297,9 +294,17 @@ class _Tail:
         return self._signed and len(self.trailers) == len(self._announced or ())
 
     @property
-    def closed(self) -> bool:
-        """Whether a blank line has ended it."""
-        return self._blanks > 0
+    def over(self) -> bool:
+        """Whether everything has come and a blank line has ended it."""
+        return self.complete and self._blanks > 0
+
+    def ended(self, rest: bytearray) -> bool:
+        """Say whether it is whole when the body ends with `rest`, the start of a line."""
+        if rest and self.over:
+            raise BodyMalformed("there is data after the last chunk")
+        if self._blanks and not rest and not self.complete:
+            raise TrailerMalformed("a trailer that x-amz-trailer announced, or its signature, is missing")
+        return self.complete and not rest
 
     def take(self, line: bytes) -> None:
         """Take one line."""
@@ -308,7 +313,7 @@ class _Tail:
             if self._blanks > (1 if self._announced is None else 2):
                 raise BodyMalformed("there is data after the last chunk")
             return
-        if self._announced is None or (self.complete and self.closed):
+        if self._announced is None or self.over:
             raise BodyMalformed("there is data after the last chunk")
         match = _TRAILER.fullmatch(line)
         if match is None:
