@@ -46,7 +46,7 @@ class LazyGroup(click.Group):
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="lakeshare %(version)s")
 def root() -> None:
-    """Lakeshare: an open object store that shares tables.
+    r"""Lakeshare: an open object store that shares tables.
 
     \b
     Serve a folder:      lakeshare server ./data

@@ -1,57 +1,115 @@
 """The one place where a request is given a caller, and where what it needs is allowed or denied."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from urllib.parse import unquote
 
 from lakeshare.http.request import Request
-from lakeshare.identity.caller import ANONYMOUS, Caller, CallerKind, Need
-from lakeshare.identity.errors import AccessDenied, IdentityError, TokenInvalid, TooManyFailures
-from lakeshare.identity.root import RootCredentials
-from lakeshare.identity.sigv4.verify import Verified, verify
+from lakeshare.identity.arns import bucket_and_key
+from lakeshare.identity.authorise import Decision, authorise
+from lakeshare.identity.caller import ANONYMOUS, Caller, Need
+from lakeshare.identity.circumstances import Circumstances
+from lakeshare.identity.directory import Directory
+from lakeshare.identity.errors import IdentityError, TooManyFailures
+from lakeshare.identity.policy.compiled import CompiledPolicy
+from lakeshare.identity.sigv4.verified import Verified
+from lakeshare.identity.sigv4.verify import verify
 from lakeshare.identity.throttle import Throttle
+from lakeshare.identity.view import View
 from lakeshare.settings import Secret
+
+BucketPolicy = Callable[[str], Awaitable[CompiledPolicy | None]]
+"""Finds the policy of a bucket, as it stands now."""
+
+_TOKEN_PARAM = "x-amz-security-token="  # noqa: S105 - the name of a parameter
 
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """Who a request comes from, and the signature that says so; nobody signs an anonymous one."""
+    """Who a request comes from, the signature that says so (an anonymous one has none), and how it came."""
 
     caller: Caller
     verified: Verified | None
+    circumstances: Circumstances
 
 
 class Gate:
     """Authentication and authorisation over the identities of one server."""
 
-    def __init__(self, root: RootCredentials, throttle: Throttle, now: Callable[[], float], *, allow_v2: bool) -> None:
-        self._root = root
+    def __init__(
+        self,
+        directory: Directory,
+        bucket_policy: BucketPolicy,
+        throttle: Throttle,
+        clock: Callable[[], float],
+        *,
+        allow_v2: bool = True,
+    ) -> None:
+        self._directory = directory
+        self._bucket_policy = bucket_policy
         self._throttle = throttle
-        self._now = now
+        self._clock = clock
         self._allow_v2 = allow_v2
 
-    def authenticate(self, request: Request, services: frozenset[str]) -> Admission:
-        """Say who signed a request; a signature that does not hold is refused and counted."""
-        now = self._now()
+    async def authenticate(self, request: Request, services: frozenset[str], host_bucket: str = "") -> Admission:
+        """Say who signed a request; a signature that does not hold is refused, and counted."""
+        now = self._clock()
+        view = await self._directory.current()
         try:
-            verified = verify(request, self._secret_of, now, services, allow_v2=self._allow_v2)
-        except IdentityError:
-            self._count_failure(request, now)
+            verified = self._verify(request, view, now, services, host_bucket)
+            caller = ANONYMOUS if verified is None else view.resolve(verified.access_key, verified.session_token, now)
+        except TooManyFailures:
             raise
-        if verified is None:
-            return Admission(ANONYMOUS, None)
-        if verified.session_token is not None:
-            raise TokenInvalid
-        return Admission(Caller(CallerKind.ROOT, verified.access_key), verified)
+        except IdentityError as refusal:
+            self._throttle.failed(now, getattr(refusal, "access_key", ""), request.peer)
+            raise
+        return Admission(caller, verified, _circumstances(request, verified, now))
 
-    def authorise(self, caller: Caller, needs: Sequence[Need]) -> None:
-        """Allow all of the needs, or deny the request."""
-        if caller.kind is not CallerKind.ROOT:
-            raise AccessDenied(needs[0].action, needs[0].resource)
+    async def authorise(self, admission: Admission, needs: Sequence[Need]) -> Decision:
+        """Allow all of the needs, or raise AccessDenied."""
+        caller = admission.caller
+        policies = {} if caller.is_unbound else await self._policies(needs)
+        return authorise(caller, needs, admission.circumstances, policies)
 
-    def _secret_of(self, access_key: str) -> Secret | None:
-        return self._root.secret if access_key == self._root.access_key else None
+    def _verify(
+        self, request: Request, view: View, now: float, services: frozenset[str], host_bucket: str
+    ) -> Verified | None:
+        def secret_of(access_key: str) -> Secret | None:
+            if self._throttle.blocked(now, access_key, request.peer):
+                raise TooManyFailures(access_key, request.peer)
+            return view.secret_of(access_key, _session_token(request))
 
-    def _count_failure(self, request: Request, now: float) -> None:
-        if self._throttle.blocked(now, "", request.peer):
-            raise TooManyFailures
-        self._throttle.failed(now, "", request.peer)
+        return verify(request, secret_of, now, services, allow_v2=self._allow_v2, bucket=host_bucket)
+
+    async def _policies(self, needs: Sequence[Need]) -> dict[str, CompiledPolicy]:
+        found: dict[str, CompiledPolicy] = {}
+        for bucket in {named[0] for need in needs if (named := bucket_and_key(need.resource))}:
+            if policy := await self._bucket_policy(bucket):
+                found[bucket] = policy
+        return found
+
+
+def _session_token(request: Request) -> Secret | None:
+    """Find the session token that a request claims, in its headers or, presigned, in its query."""
+    if token := request.headers.get("x-amz-security-token"):
+        return Secret(token)
+    if _TOKEN_PARAM not in request.raw_query.lower():
+        return None
+    for pair in request.raw_query.split("&"):
+        name, _, value = pair.partition("=")
+        if name.lower() + "=" == _TOKEN_PARAM:
+            return Secret(unquote(value))
+    return None
+
+
+def _circumstances(request: Request, verified: Verified | None, now: float) -> Circumstances:
+    headers = request.headers
+    return Circumstances(
+        at=now,
+        source_ip=request.peer,
+        secure=request.scheme == "https",
+        user_agent=headers.get("user-agent", ""),
+        referer=headers.get("referer", ""),
+        auth_type="" if verified is None else "REST-QUERY-STRING" if verified.presigned else "REST-HEADER",
+        signature_version="" if verified is None else "AWS4-HMAC-SHA256" if verified.version == 4 else "AWS",
+    )

@@ -31,6 +31,11 @@ class S3Match:
         """Name the operation."""
         return self.route.name
 
+    @property
+    def host_bucket(self) -> str:
+        """Name the bucket where the host names it, and the path does not."""
+        return "" if self.request.raw_path[1:].startswith(self.call.bucket) else self.call.bucket
+
     async def decode(self, admission: Admission) -> Operation:
         """Turn the head, and a bounded document where the operation takes one, into a value."""
         self.admission = admission

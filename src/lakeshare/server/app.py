@@ -1,0 +1,117 @@
+"""The composition root: chooses the implementations and puts the rooms together."""
+
+import hashlib
+import time
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from lakeshare.http.asgi import Handler
+from lakeshare.http.request import Request
+from lakeshare.http.response import Response
+from lakeshare.identity import vault
+from lakeshare.identity.directory import Directory
+from lakeshare.identity.gate import BucketPolicy, Gate
+from lakeshare.identity.policy.bucket import compile_bucket_policy
+from lakeshare.identity.policy.compiled import CompiledPolicy
+from lakeshare.identity.root import RootCredentials
+from lakeshare.identity.throttle import Throttle
+from lakeshare.identity.view import RootKey
+from lakeshare.objects.room import Owner, Room
+from lakeshare.objects.wire.family import S3Family
+from lakeshare.server.dispatch import Dispatcher, Open
+from lakeshare.settings import Settings
+from lakeshare.state.sqlite import SqliteState
+from lakeshare.storage.errors import NoSuchBucket, NoSuchDocument
+from lakeshare.storage.local.store import LocalStore
+from lakeshare.storage.port import ObjectStore
+from lakeshare.telemetry.audit import AuditLog
+
+OWNER_NAME = "lakeshare"
+NO_AUDIT = "-"
+POLICY_DOCUMENT = "policy"
+
+
+@dataclass(frozen=True, slots=True)
+class App:
+    """What a worker needs to make its handler: values, and the one table that workers share through the fork."""
+
+    root: Path
+    settings: Settings
+    credentials: RootCredentials
+    throttle: Throttle
+
+    def __call__(self, worker: int) -> AbstractAsyncContextManager[Handler]:
+        """Open the rooms for one worker, and close them behind it."""
+        return self._handler(worker)
+
+    @asynccontextmanager
+    async def _handler(self, worker: int) -> AsyncIterator[Handler]:
+        settings = self.settings
+        store = LocalStore.open_root(self.root, settings.free_space_watermark)
+        state = open_state(self.root)
+        audit = open_audit(self.root, settings, worker)
+        root_key = RootKey(self.credentials.access_key, self.credentials.secret)
+        directory = Directory(state, vault.Vault.load(self.root / vault.FILE_NAME), root_key)
+        gate = Gate(directory, bucket_policies(store), self.throttle, time.time, allow_v2=settings.allow_sigv2)
+        room = Room(store, owner_of(self.credentials), settings.region, settings.delta_commit_guard)
+        write = (lambda _event: None) if audit is None else audit.write
+        try:
+            yield Dispatcher(gate, S3Family(room, settings.domains), {}, open_routes(store), write)
+        finally:
+            await store.close()
+            await state.close()
+            if audit is not None:
+                audit.close()
+
+
+def open_state(root: Path) -> SqliteState:
+    """Open the small facts of a data directory."""
+    folder = root / "state"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    return SqliteState(folder / "state.db")
+
+
+def open_audit(root: Path, settings: Settings, worker: int) -> AuditLog | None:
+    """Open one worker's audit log, unless there is to be none."""
+    if settings.audit_file == NO_AUDIT:
+        return None
+    folder = Path(settings.audit_file) if settings.audit_file else root / "audit"
+    return AuditLog(folder, worker, settings.audit_rotate, settings.audit_keep)
+
+
+def bucket_policies(store: ObjectStore) -> BucketPolicy:
+    """Return what finds a bucket's policy as it stands now."""
+
+    async def find(bucket: str) -> CompiledPolicy | None:
+        try:
+            text = await store.document(bucket, POLICY_DOCUMENT)
+        except (NoSuchDocument, NoSuchBucket):
+            return None
+        return compile_bucket_policy(text.decode(), bucket)
+
+    return find
+
+
+def owner_of(credentials: RootCredentials) -> Owner:
+    """Return the owner of everything: an id that says nothing of the key it comes from."""
+    return Owner(hashlib.sha256(f"owner:{credentials.access_key}".encode()).hexdigest(), OWNER_NAME)
+
+
+def open_routes(store: ObjectStore) -> dict[str, Open]:
+    """Return the routes that need no signature: health, under our names and those that MinIO's users have."""
+
+    async def live(_request: Request) -> Response:
+        return Response(200)
+
+    async def ready(_request: Request) -> Response:
+        await store.buckets(limit=1)
+        return Response(200)
+
+    return {
+        "/_health/live": live,
+        "/_health/ready": ready,
+        "/minio/health/live": live,
+        "/minio/health/ready": ready,
+    }
