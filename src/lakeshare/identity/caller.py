@@ -23,7 +23,8 @@ class Caller:
 
     `user` is the user whose rights the key has, and `grants` are that user's policies; `limits` are the policies of
     the service accounts and sessions between the user and the key, each of which must allow as well. `of_root` says
-    that the rights are root's.
+    that the rights are root's. `holder` is the long-lived key behind a session, elsewhere the key itself (`:root` for
+    root); `session_policies` are the part of the limits that a session brought.
     """
 
     kind: CallerKind
@@ -34,6 +35,8 @@ class Caller:
     grants: CompiledPolicy = field(default=NO_POLICY, compare=False)
     limits: tuple[CompiledPolicy, ...] = field(default=(), compare=False)
     limit_texts: tuple[str, ...] = field(default=(), repr=False)
+    holder: str = ""
+    session_policies: tuple[str, ...] = field(default=(), repr=False)
     session: str = ""
     issued_at: int = 0
     expires_at: int | None = None
