@@ -1,5 +1,6 @@
 """Readers see the newest commit, or one moment for as long as they ask."""
 
+import stat
 import threading
 from pathlib import Path
 
@@ -82,6 +83,14 @@ async def test_a_copy_is_one_moment_while_writers_go_on(committer: GroupCommitte
         found = names(copy)
         assert found == [str(number) for number in range(len(found))]
     assert len(names(copies[-1])) >= len(names(copies[0])) >= 1
+
+
+async def test_only_the_owner_may_read_the_files(committer: GroupCommitter, path: Path) -> None:
+    """The database, its log and a copy are closed to everybody else."""
+    await committer.run(insert("a"))
+    copy_database(path, path.with_name("copy.db"))
+    for file in path.parent.iterdir():
+        assert stat.S_IMODE(file.stat().st_mode) & 0o077 == 0, file.name
 
 
 def test_a_copy_overwrites_nothing(committer: GroupCommitter, path: Path) -> None:

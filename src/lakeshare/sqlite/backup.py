@@ -5,7 +5,7 @@ from pathlib import Path
 
 import apsw
 
-from lakeshare.sqlite.connection import open_reader
+from lakeshare.sqlite.connection import make_private, open_reader
 from lakeshare.sqlite.errors import WrongDatabase, translates
 
 PAGES_A_STEP = 4_096
@@ -20,6 +20,7 @@ def copy_database(source: Path, target: Path) -> None:
     """
     if target.exists():
         raise WrongDatabase(target, "it exists already, and a backup overwrites nothing")
+    make_private(target)
     reader, writer = open_reader(source), apsw.Connection(str(target))
     try:
         writer.pragma("synchronous", "full")

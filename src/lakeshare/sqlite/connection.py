@@ -1,5 +1,7 @@
 """Connections with the settings that durability and sharing rest on."""
 
+import contextlib
+import os
 import sys
 from pathlib import Path
 
@@ -29,9 +31,19 @@ def check_library(found: str | None = None) -> None:
 def connect(path: Path) -> apsw.Connection:
     """Open, and make if need be, a database for writing, and change nothing in it yet."""
     check_library()
+    make_private(path)
     connection = apsw.Connection(str(path), statementcachesize=STATEMENT_CACHE)
     connection.set_busy_timeout(BUSY_TIMEOUT_MS)
     return connection
+
+
+def make_private(path: Path) -> None:
+    """Make an empty file that its owner alone may read; SQLite gives the log the same mode.
+
+    One that exists is not opened: closing it would drop the locks that this process holds on it through SQLite.
+    """
+    with contextlib.suppress(FileExistsError):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
 
 
 @translates

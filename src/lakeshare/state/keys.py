@@ -37,21 +37,11 @@ def encode_prefix(prefix: Key) -> bytes:
 
 
 def decode_key(encoded: bytes) -> Key:
-    """Decode what encode_key made. Raises BadKey."""
-    parts: list[Part] = []
-    start = 0
-    while start < len(encoded):
-        stop = _end_of_part(encoded, start + 1)
-        raw = encoded[start + 1 : stop].replace(b"\x00\xff", b"\x00")
-        match encoded[start : start + 1]:
-            case b"\x01":
-                parts.append(raw)
-            case b"\x02":
-                parts.append(raw.decode())
-            case _:
-                raise BadKey(encoded, "it has a part of unknown type")
-        start = stop + 1
-    return tuple(parts)
+    """Decode what encode_key made, or the end of it that begins with a part. Raises BadKey."""
+    if encoded[-1:] != b"\x00":
+        raise BadKey(encoded, "it ends within a part")
+    parts = _split(encoded) if b"\x00\xff" in encoded else encoded[:-1].split(b"\x00")
+    return tuple([str(part[1:], "utf-8") if part[:1] == _TEXT else _raw_part(part) for part in parts])
 
 
 def range_under(prefix: Key) -> tuple[bytes, bytes]:
@@ -92,11 +82,22 @@ def _encode_part(part: Part, key: Key) -> bytes:
     raise BadKey(key, f"{type(part).__name__} is neither a string nor bytes")
 
 
-def _end_of_part(encoded: bytes, start: int) -> int:
-    """Find the 00 that ends a part: the first one that no FF follows."""
-    stop = encoded.find(b"\x00", start)
-    while stop >= 0 and encoded[stop + 1 : stop + 2] == b"\xff":
-        stop = encoded.find(b"\x00", stop + 2)
-    if stop < 0:
+def _raw_part(part: bytes) -> bytes:
+    if part[:1] != _BYTES:
+        raise BadKey(part, "it has a part of unknown type")
+    return part[1:]
+
+
+def _split(encoded: bytes) -> list[bytes]:
+    """Split where no FF follows a 00, and take the FF away where it does."""
+    parts: list[bytes] = []
+    start = search = 0
+    while (stop := encoded.find(b"\x00", search)) >= 0:
+        if encoded[stop + 1 : stop + 2] == b"\xff":
+            search = stop + 2
+            continue
+        parts.append(encoded[start:stop].replace(b"\x00\xff", b"\x00"))
+        start = search = stop + 1
+    if start < len(encoded):
         raise BadKey(encoded, "it ends within a part")
-    return stop
+    return parts

@@ -10,7 +10,7 @@ from lakeshare.sqlite.readers import snapshot
 from lakeshare.sqlite.schema import Schema
 from lakeshare.state import limits
 from lakeshare.state.errors import NotEmpty, ReceiptReused
-from lakeshare.state.keys import Key, decode_key, encode_key, range_below, range_under
+from lakeshare.state.keys import Key, decode_key, encode_key, encode_prefix, range_below
 from lakeshare.state.port import (
     Absent,
     Applied,
@@ -102,7 +102,9 @@ def get(cursor: apsw.Cursor, keys: Sequence[Key]) -> Mapping[Key, Record | None]
 
 def scan(cursor: apsw.Cursor, prefix: Key, after: Key | None, limit: int) -> Page:
     """Read one page under a prefix."""
-    low, high = range_under(prefix)
+    encoded_prefix = encode_prefix(prefix)
+    low, high = range_below(encoded_prefix)
+    shared = len(encoded_prefix)
     # No key ends with a tag, so none equals `low`, and "after" serves as "from".
     start = low if after is None else max(low, encode_key(after))
     records: list[Record] = []
@@ -112,7 +114,7 @@ def scan(cursor: apsw.Cursor, prefix: Key, after: Key | None, limit: int) -> Pag
             size += len(value)
             if len(records) == limit or (records and size > limits.MAX_PAGE_BYTES):
                 return Page(tuple(records), records[-1].key)
-            records.append(Record(decode_key(key), value, generation))
+            records.append(Record(prefix + decode_key(key[shared:]), value, generation))
     return Page(tuple(records))
 
 
