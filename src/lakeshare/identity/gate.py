@@ -12,7 +12,7 @@ from lakeshare.identity.circumstances import Circumstances
 from lakeshare.identity.directory import Directory
 from lakeshare.identity.errors import IdentityError, TooManyFailures
 from lakeshare.identity.policy.compiled import CompiledPolicy
-from lakeshare.identity.sigv4.verified import Verified
+from lakeshare.identity.sigv4.verified import KeyLookup, Verified
 from lakeshare.identity.sigv4.verify import verify
 from lakeshare.identity.throttle import Throttle
 from lakeshare.identity.view import View
@@ -51,12 +51,25 @@ class Gate:
         self._clock = clock
         self._allow_v2 = allow_v2
 
-    async def authenticate(self, request: Request, services: frozenset[str], host_bucket: str = "") -> Admission:
-        """Say who signed a request; a signature that does not hold is refused, and counted."""
+    async def authenticate(
+        self, request: Request, services: frozenset[str], host_bucket: str = "", body_sha256: str | None = None
+    ) -> Admission:
+        """Say who signed a request; a signature that does not hold is refused, and counted.
+
+        `body_sha256` is the digest of a body that was read already, which services other than S3 sign.
+        """
         now = self._clock()
         view = await self._directory.current()
         try:
-            verified = self._verify(request, view, now, services, host_bucket)
+            verified = verify(
+                request,
+                self._lookup(request, view, now),
+                now,
+                services,
+                allow_v2=self._allow_v2,
+                bucket=host_bucket,
+                body_sha256=body_sha256,
+            )
             caller = ANONYMOUS if verified is None else view.resolve(verified.access_key, verified.session_token, now)
         except TooManyFailures:
             raise
@@ -71,15 +84,13 @@ class Gate:
         policies = {} if caller.is_unbound else await self._policies(needs)
         return authorise(caller, needs, admission.circumstances, policies)
 
-    def _verify(
-        self, request: Request, view: View, now: float, services: frozenset[str], host_bucket: str
-    ) -> Verified | None:
+    def _lookup(self, request: Request, view: View, now: float) -> KeyLookup:
         def secret_of(access_key: str) -> Secret | None:
             if self._throttle.blocked(now, access_key, request.peer):
                 raise TooManyFailures(access_key, request.peer)
             return view.secret_of(access_key, _session_token(request))
 
-        return verify(request, secret_of, now, services, allow_v2=self._allow_v2, bucket=host_bucket)
+        return secret_of
 
     async def _policies(self, needs: Sequence[Need]) -> dict[str, CompiledPolicy]:
         found: dict[str, CompiledPolicy] = {}

@@ -5,6 +5,7 @@ what it requires, and all of it is authorised here; the operation works; the roo
 event. Nothing turns back, and an operation cannot be reached around the check: only `_serve` calls `perform`.
 """
 
+import hashlib
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
@@ -35,11 +36,21 @@ class Match(Protocol):
         ...
 
     @property
+    def services(self) -> frozenset[str]:
+        """Name the services that the request may be signed for."""
+        ...
+
+    @property
     def host_bucket(self) -> str:
         """Name the bucket that the host name holds, if any: signature version 2 signs it."""
         ...
 
-    async def decode(self, admission: Admission) -> Operation:
+    @property
+    def early_limit_bytes(self) -> int:
+        """Say how large a body is read before the signature is looked at, which signs it; 0 reads none."""
+        ...
+
+    async def decode(self, admission: Admission, early_body: bytes) -> Operation:
         """Turn the head, and a bounded body where it names resources, into a value."""
         ...
 
@@ -49,9 +60,7 @@ class Match(Protocol):
 
 
 class Family(Protocol):
-    """A protocol on the server's port: its routes, the services it is signed for, and its dialect of errors."""
-
-    services: frozenset[str]
+    """A protocol on the server's port: its routes, and its dialect of errors."""
 
     def find(self, request: Request) -> Match:
         """Return the route of a request, or refuse it."""
@@ -67,6 +76,9 @@ class Family(Protocol):
 
 
 Open = Callable[[Request], Awaitable[Response]]
+
+STS = "sts"
+"""The key of the family that answers `POST /`."""
 
 
 class Trace:
@@ -104,7 +116,7 @@ class Dispatcher:
         if (handler := self._open.get(request.raw_path)) is not None:
             return await handler(request)
         started = time.perf_counter()
-        family = self._family(request.raw_path)
+        family = self._family(request)
         trace = Trace()
         try:
             response = await self._serve(family, request, trace)
@@ -138,18 +150,25 @@ class Dispatcher:
 
         return write
 
-    def _family(self, path: str) -> Family:
-        if not path.startswith("/_"):
-            return self._objects
-        head = path[1:].partition("/")[0]
-        return self._families.get(head, self._objects)
+    def _family(self, request: Request) -> Family:
+        """Return the family of a request: by the first part of its path, `POST /` being STS's; S3 has the rest."""
+        path = request.raw_path
+        if path.startswith(("/_", "/minio/")):
+            return self._families.get(path[1:].partition("/")[0], self._objects)
+        if path == "/" and request.method == "POST":
+            return self._families.get(STS, self._objects)
+        return self._objects
 
     async def _serve(self, family: Family, request: Request, trace: Trace) -> Response:
         match = family.find(request)
         trace.name = match.name
-        admission = await self._gate.authenticate(request, family.services, match.host_bucket)
+        early, digest = b"", None
+        if match.early_limit_bytes:
+            early = await request.body(match.early_limit_bytes)
+            digest = hashlib.sha256(early).hexdigest()
+        admission = await self._gate.authenticate(request, match.services, match.host_bucket, digest)
         trace.caller = admission.caller
-        operation = await match.decode(admission)
+        operation = await match.decode(admission, early)
         trace.needs = operation.requires()
         trace.decision = "deny"
         await self._gate.authorise(admission, trace.needs)

@@ -15,6 +15,8 @@ from lakeshare.objects.wire.call import Call, params_of, target_of
 from lakeshare.objects.wire.faults import encode_fault, fault_of
 from lakeshare.objects.wire.routes import Operation, Route, Takes
 
+_SERVICES = frozenset({"s3"})
+
 
 @dataclass(slots=True)
 class S3Match:
@@ -36,7 +38,17 @@ class S3Match:
         """Name the bucket where the host names it, and the path does not."""
         return "" if self.request.raw_path[1:].startswith(self.call.bucket) else self.call.bucket
 
-    async def decode(self, admission: Admission) -> Operation:
+    @property
+    def services(self) -> frozenset[str]:
+        """Name the services that the request may be signed for."""
+        return _SERVICES
+
+    @property
+    def early_limit_bytes(self) -> int:
+        """Read no body early: S3 names its digest in the head."""
+        return 0
+
+    async def decode(self, admission: Admission, _early_body: bytes = b"") -> Operation:
         """Turn the head, and a bounded document where the operation takes one, into a value."""
         self.admission = admission
         call = _signed_call(self.call, admission)
@@ -68,8 +80,6 @@ def _signed_call(call: Call, admission: Admission) -> Call:
 
 class S3Family:
     """The S3 API."""
-
-    services = frozenset({"s3"})
 
     def __init__(self, room: Room, domains: tuple[str, ...]) -> None:
         self._room = room
