@@ -3,16 +3,18 @@
 Python compares strings by code point, which is the order of their UTF-8 bytes, so keys stay strings throughout.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
+P = TypeVar("P")
+R = TypeVar("R")
 
 _FIRST_SURROGATE, _LAST_SURROGATE, _LAST_CODE_POINT = 0xD800, 0xDFFF, 0x10FFFF
 
-STEPS_BEFORE_SEEK = 8
-"""Rows of one common prefix passed over one by one before seeking past them all: a seek costs about as much."""
+FIRST_CHUNK = 16
+"""Rows fetched at first when there is a delimiter, before it is known how many share a prefix."""
 
 
 def successor(prefix: str) -> str | None:
@@ -66,41 +68,79 @@ class Rolled(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True)
-class Roll(Generic[T]):
-    """How to roll rows up. `seek` yields the rows from a key on (inclusive), within the prefix, in order."""
+class Roll(Generic[T, P]):
+    """How to gather a page of rows of type T from a scan whose places are of type P.
+
+    `fetch` returns up to so many rows under the prefix from a place on, in order; `after` is the place behind a row,
+    `at` the place of a key.
+    """
 
     prefix: str
     delimiter: str
     limit: int
     key_of: Callable[[T], str]
-    seek: Callable[[str], Iterable[T]]
+    fetch: Callable[[P, int], Sequence[T]]
+    after: Callable[[T], P]
+    at: Callable[[str], P]
 
-    def page(self, first: Iterable[T]) -> Rolled[T]:
-        """Gather one page from the rows of `first` on."""
+    def page(self, start: P) -> Rolled[T]:
+        """Gather one page from a place on, at once."""
+        return finished(self.steps(start))
+
+    def steps(self, start: P) -> Generator[None, None, Rolled[T]]:
+        """Gather one page from a place on, and pause after every fetch.
+
+        Rows are fetched in chunks that grow while each row counts, and shrink where most hide behind one prefix: past
+        it the scan seeks, so that a page costs the same whatever lies under its prefixes.
+        """
         page: Rolled[T] = Rolled()
-        rows: Iterable[T] | None = first if self.limit > 0 else None
-        while rows is not None:
-            past = self._gather(page, rows)
-            rows = None if past is None else self.seek(past)
+        place: P | None = start if self.limit > 0 else None
+        count = FIRST_CHUNK if self.delimiter else self.limit + 1
+        while place is not None:
+            before = len(page)
+            rows = self.fetch(place, count)
+            place = self._take(page, rows, last=len(rows) < count)
+            count = _next_chunk(count, len(page) - before, self.limit)
+            yield
         return page
 
-    def _gather(self, page: Rolled[T], rows: Iterable[T]) -> str | None:
-        """Take rows until the page is full or they end; return the key to seek to when a prefix is long."""
-        inside, steps = None, 0
+    def _take(self, page: Rolled[T], rows: Sequence[T], *, last: bool) -> P | None:
+        """Add rows to the page; return where to go on, None when it is full or the rows have ended."""
+        inside: str | None = None
+        room = self.limit - len(page)
         for row in rows:
             key = self.key_of(row)
             if inside is not None and key.startswith(inside):
-                steps += 1
-                if steps >= STEPS_BEFORE_SEEK:
-                    return successor(inside)
                 continue
-            if len(page) == self.limit:
+            if room == 0:
                 page.more = True
                 return None
-            inside, steps = common_prefix(key, self.prefix, self.delimiter), 0
+            room -= 1
+            inside = common_prefix(key, self.prefix, self.delimiter)
             if inside is None:
                 page.rows.append(row)
             else:
                 page.prefixes.append(inside)
             page.ends_in_prefix = inside is not None
-        return None
+        if last:
+            return None
+        if inside is None:
+            return self.after(rows[-1])
+        past = successor(inside)
+        return None if past is None else self.at(past)
+
+
+def finished(steps: Generator[None, None, R]) -> R:
+    """Run steps to their end, and return what they return."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as done:
+            result: R = done.value
+            return result
+
+
+def _next_chunk(count: int, counted: int, limit: int) -> int:
+    if counted * 2 > count:
+        return min(count * 2, limit + 1)
+    return max(count // 4, 1)

@@ -3,7 +3,7 @@
 import time
 from bisect import bisect_left, bisect_right, insort
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
 from types import TracebackType
@@ -122,15 +122,10 @@ class _Bucket:
     uploads: dict[str, _Upload] = field(default_factory=dict)
     documents: dict[str, bytes] = field(default_factory=dict)
 
-    def scan(self, prefix: str, start: Start | None) -> Iterator[str]:
-        """Yield the keys under a prefix from a place on."""
-        if start is None:
-            return
+    def scan(self, prefix: str, start: Start, count: int) -> list[str]:
+        """Return up to so many keys under a prefix from a place on."""
         first = bisect_left(self.keys, start.key) if start.inclusive else bisect_right(self.keys, start.key)
-        for index in range(first, len(self.keys)):
-            if not self.keys[index].startswith(prefix):
-                return
-            yield self.keys[index]
+        return [key for key in self.keys[first : first + count] if key.startswith(prefix)]
 
     def retire(self, key: str, now_ns: int) -> None:
         """Take a key's latest version away; its pin stays readable until the grace ends."""
@@ -238,14 +233,19 @@ class MemoryStore:
     async def list(self, listing: Listing) -> Page:
         """List the latest versions."""
         held = self._of(listing.bucket)
-        roll = Roll(
+        start = start_of(listing.prefix, listing.delimiter, listing.after)
+        if start is None:
+            return Page((), ())
+        roll: Roll[str, Start] = Roll(
             listing.prefix,
             listing.delimiter,
             listing.limit,
             str,
-            lambda key: held.scan(listing.prefix, Start(key, inclusive=True)),
+            lambda place, count: held.scan(listing.prefix, place, count),
+            lambda key: Start(key, inclusive=False),
+            lambda key: Start(key, inclusive=True),
         )
-        page = roll.page(held.scan(listing.prefix, start_of(listing.prefix, listing.delimiter, listing.after)))
+        page = roll.page(start)
         entries = [_entry(held.latest[key].info) for key in page.rows]
         last = page.prefixes[-1:] if page.ends_in_prefix else page.rows[-1:]
         return Page(entries, page.prefixes, last[0] if page.more else None)
@@ -312,33 +312,26 @@ class MemoryStore:
 
     async def list_uploads(self, listing: UploadListing) -> UploadPage:
         """List the uploads under way."""
-        found = self._of(listing.bucket).uploads.values()
-        under_way = sorted(
-            (one.upload.key, one.upload.id, one.upload)
-            for one in found
-            if not one.upload.completed_pin and one.upload.key.startswith(listing.prefix)
-        )
         start = start_of(listing.prefix, listing.delimiter, listing.after_key)
-
-        def follows(key: str, upload_id: str) -> bool:
-            if start is None:
-                return False
-            if listing.after_id and key == listing.after_key:
-                return upload_id > listing.after_id
-            return key >= start.key if start.inclusive else key > start.key
-
-        roll: Roll[Upload] = Roll(
+        if start is None:
+            return UploadPage((), ())
+        found = [one.upload for one in self._of(listing.bucket).uploads.values() if not one.upload.completed_pin]
+        under = sorted((one for one in found if one.key.startswith(listing.prefix)), key=_place)
+        roll: Roll[Upload, tuple[str, str]] = Roll(
             listing.prefix,
             listing.delimiter,
             listing.limit,
             lambda one: one.key,
-            lambda at: [one for key, _, one in under_way if key >= at],
+            lambda place, count: [one for one in under if _place(one) > place][:count],
+            _place,
+            lambda key: (key, ""),
         )
-        page = roll.page([one for key, upload_id, one in under_way if follows(key, upload_id)])
+        page = roll.page((start.key, "" if start.inclusive else listing.after_id or "~"))
         if not page.more:
             return UploadPage(page.rows, page.prefixes)
-        last = (page.prefixes[-1], "") if page.ends_in_prefix else (page.rows[-1].key, page.rows[-1].id)
-        return UploadPage(page.rows, page.prefixes, last)
+        return UploadPage(
+            page.rows, page.prefixes, (page.prefixes[-1], "") if page.ends_in_prefix else _place(page.rows[-1])
+        )
 
     async def close(self) -> None:
         """Let go of everything."""
@@ -413,6 +406,10 @@ class MemoryStore:
         part = Part(number, len(data), etag, new_pin(now).hex(), now, checksum)
         held.parts[number] = (part, data)
         return part
+
+
+def _place(upload: Upload) -> tuple[str, str]:
+    return upload.key, upload.id
 
 
 def _entry(info: ObjectInfo) -> Entry:

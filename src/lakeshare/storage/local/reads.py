@@ -1,6 +1,7 @@
 """Point reads: one statement for the common case, on the calling thread, since a hop to another costs more."""
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Callable, Generator
 from typing import TypeGuard, TypeVar
 
 import apsw
@@ -17,6 +18,9 @@ from lakeshare.storage.local.segments import BLOB_ID_BYTES
 from lakeshare.storage.port import LATEST, Content, ObjectInfo, Opened, VersionRef
 
 T = TypeVar("T")
+
+STATEMENTS_A_SLICE = 64
+"""Statements of a long listing that run before other requests have their turn: well under a millisecond."""
 
 _HEAD = f"""SELECT {VERSION_COLUMNS} FROM object
     WHERE bucket_id = (SELECT id FROM bucket WHERE name = ?) AND key = ?"""  # noqa: S608 (constants)
@@ -39,6 +43,15 @@ class Reads:
             return self._readers.read(query)
         except DatabaseError as error:
             raise StoreFailed(str(error)) from error
+
+    async def run_in_slices(self, query: Callable[[apsw.Cursor], Generator[None, None, T]]) -> T:
+        """Run a query that pauses between its statements, and let other requests have their turn meanwhile."""
+        steps = self.run(query)
+        while True:
+            done, result = self.run(lambda _: _slice(steps))
+            if done:
+                return result  # type: ignore[return-value]
+            await asyncio.sleep(0)
 
     def head(self, bucket: str, key: str, ref: VersionRef) -> ObjectInfo:
         """Return one version. Raises as the port's head does."""
@@ -90,6 +103,15 @@ class Reads:
     def _inline(cursor: apsw.Cursor, number: int) -> bytes | None:
         row = cursor.execute(_INLINE, (number,)).fetchone()
         return None if row is None else bytes(row[0])
+
+
+def _slice(steps: Generator[None, None, T]) -> tuple[bool, T | None]:
+    try:
+        for _ in range(STATEMENTS_A_SLICE):
+            next(steps)
+    except StopIteration as end:
+        return True, end.value
+    return False, None
 
 
 def _meant(row: Row | None, ref: VersionRef) -> TypeGuard[Row]:

@@ -141,7 +141,7 @@ class LocalStore:
 
     async def list(self, wanted: Listing) -> Page:
         """List the latest versions."""
-        return self._reads.run(lambda cursor: listing.keys(cursor, wanted))
+        return await self._reads.run_in_slices(lambda cursor: listing.keys(cursor, wanted))
 
     async def list_versions(self, wanted: VersionListing) -> VersionPage:
         """List all versions and delete markers."""
