@@ -25,7 +25,7 @@ from lakeshare.identity.sigv4.chunks import (
     PlainDecoder,
 )
 from lakeshare.identity.sigv4.keys import SigningKey
-from tests.identity.sigv4.wire import EMPTY, ChunkWriter, signing_key
+from tests.identity.sigv4.wire import EMPTY, STEADY, ChunkWriter, signing_key
 
 TIMESTAMP = "20260921T133320Z"
 SCOPE = "20260921/us-east-1/s3/aws4_request"
@@ -66,6 +66,7 @@ def made(mode: str, chunks: list[bytes], length: int | None) -> tuple[bytes, Chu
     return body, ChunkDecoder(seed, None if trailers is None else tuple(trailers), length), trailers or {}
 
 
+@STEADY
 @given(mode=MODES, chunks=CHUNKS, cuts=CUTS, known=st.booleans())
 def test_a_body_decodes_however_it_is_cut(mode: str, chunks: list[bytes], cuts: list[int], known: bool) -> None:
     """In all three modes the content and the trailers come out, in whatever pieces the body arrives."""
@@ -74,6 +75,7 @@ def test_a_body_decodes_however_it_is_cut(mode: str, chunks: list[bytes], cuts: 
     assert decode(decoder, *cut(body, cuts)) == (content, trailers)
 
 
+@STEADY
 @given(mode=MODES, chunks=CHUNKS, end=st.integers(min_value=0, max_value=100_000))
 def test_a_body_that_ends_early_is_never_whole(mode: str, chunks: list[bytes], end: int) -> None:
     """A body that is cut before its last chunk, or before what was announced, is refused at its end."""
@@ -92,7 +94,7 @@ def test_a_body_that_ends_early_is_never_whole(mode: str, chunks: list[bytes], e
     assert len(body) - len(short) <= 4
 
 
-@settings(max_examples=300)
+@settings(STEADY, max_examples=300)
 @given(
     mode=st.sampled_from(["signed", "signed trailer"]),
     chunks=CHUNKS.filter(bool),
@@ -119,6 +121,7 @@ def test_a_changed_bit_never_gets_through(mode: str, chunks: list[bytes], at: in
     assert (bytes(released), found) == (content, trailers)
 
 
+@STEADY
 @given(data=st.binary(max_size=2000), cuts=CUTS, trailer=st.booleans(), sign=st.booleans())
 def test_garbage_is_refused_cleanly(data: bytes, cuts: list[int], trailer: bool, sign: bool) -> None:
     """Bytes that are no framing at all are refused with one of our errors."""

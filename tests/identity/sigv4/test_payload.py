@@ -52,7 +52,7 @@ def test_an_empty_body_has_a_length() -> None:
     assert read_payload(EMPTY_SHA256, {"content-length": "5"}, None).length == 5
 
 
-@pytest.mark.parametrize("length", ["", "-1", "1.0", "1e3", " 1", "٣", "1" * 20, "0x10"])
+@pytest.mark.parametrize("length", ["", "-1", "1.0", "1e3", " 1", "\u0663", "1" * 20, "0x10"])
 def test_a_length_is_a_number(length: str) -> None:
     """A length that is no whole number of bytes is refused."""
     with pytest.raises(BodyMalformed):

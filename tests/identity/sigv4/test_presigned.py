@@ -77,7 +77,7 @@ def test_a_url_of_the_future_is_refused() -> None:
         check("GET", SIGNER.presign("GET", URL, NOW + 901, 600))
 
 
-@pytest.mark.parametrize("expires", ["0", "604801", "-1", "", "1.5", "1e3", "٣", "99999999999999999999"])
+@pytest.mark.parametrize("expires", ["0", "604801", "-1", "", "1.5", "1e3", "\u0663", "99999999999999999999"])
 def test_a_life_is_between_a_second_and_a_week(expires: str) -> None:
     """AWS allows a second to seven days, in whole seconds."""
     url = SIGNER.presign("GET", URL, NOW, 600).replace("X-Amz-Expires=600", "X-Amz-Expires=" + quote(expires))
@@ -141,7 +141,7 @@ def test_nothing_can_be_added_to_a_url(change: str) -> None:
 
 
 def test_an_amz_header_must_be_signed_or_stand_in_the_query() -> None:
-    """A header of S3's own counts only if the URL covers it: as a signed header, or with the same value in the query."""
+    """A header of S3's own counts only if the URL covers it: signed, or with the same value in the query."""
     with pytest.raises(HeaderNotSigned):
         check("PUT", SIGNER.presign("PUT", URL, NOW, 600), x_amz_acl="public-read")
     check("PUT", SIGNER.presign("PUT", URL, NOW, 600, {"x-amz-acl": "private"}), x_amz_acl="private")

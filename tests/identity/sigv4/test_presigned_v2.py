@@ -112,7 +112,7 @@ def test_an_expired_url_is_refused() -> None:
         check("GET", GET, NOW + 61)
 
 
-@pytest.mark.parametrize("expires", ["", "soon", "-1", "1.5", "9" * 13, "١"])
+@pytest.mark.parametrize("expires", ["", "soon", "-1", "1.5", "9" * 13, "\u0661"])
 def test_an_expiry_is_a_time(expires: str) -> None:
     """An expiry that is no time in seconds is malformed."""
     with pytest.raises(AuthorizationQueryMalformed):

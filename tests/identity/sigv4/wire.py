@@ -5,12 +5,16 @@ import hmac
 from collections.abc import Iterable, Mapping
 from urllib.parse import urlsplit
 
+from hypothesis import settings
+
 from lakeshare.http.request import Message, Request
 from lakeshare.settings import Secret
 
 ACCESS_KEY = "AKIAIOSFODNN7EXAMPLE"
 SECRET = Secret("wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY")
 S3 = frozenset({"s3"})
+STEADY = settings(deadline=None, derandomize=True)
+"""Property tests are the same in every run, and a slow machine fails none of them."""
 EMPTY = hashlib.sha256(b"").hexdigest()
 
 
