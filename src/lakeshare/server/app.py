@@ -18,6 +18,7 @@ from lakeshare.identity.policy.compiled import CompiledPolicy
 from lakeshare.identity.root import RootCredentials
 from lakeshare.identity.throttle import Throttle
 from lakeshare.identity.view import RootKey
+from lakeshare.objects.operations.policy import POLICY_DOCUMENT
 from lakeshare.objects.room import Owner, Room
 from lakeshare.objects.wire.family import S3Family
 from lakeshare.server.dispatch import Dispatcher, Open
@@ -30,7 +31,6 @@ from lakeshare.telemetry.audit import AuditLog
 
 OWNER_NAME = "lakeshare"
 NO_AUDIT = "-"
-POLICY_DOCUMENT = "policy"
 
 
 @dataclass(frozen=True, slots=True)

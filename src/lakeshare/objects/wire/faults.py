@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from lakeshare.errors import Kind, LakeshareError
 from lakeshare.http import request as http_errors
 from lakeshare.http.response import Response
+from lakeshare.identity import directory_errors as directory
 from lakeshare.identity import errors as identity
+from lakeshare.identity.policy import errors as policy
 from lakeshare.objects import errors as objects
 from lakeshare.objects.wire.xml import bare_document, element
 from lakeshare.storage import errors as storage
@@ -84,6 +86,9 @@ FAULTS: dict[type[LakeshareError], Fault] = {
     identity.BodyIncomplete: Fault("IncompleteBody", 400),
     identity.TrailerMalformed: Fault("MalformedTrailerError", 400),
     identity.TooManyFailures: Fault("SlowDown", 503),
+    directory.AccessKeyInactive: Fault("InvalidAccessKeyId", 403),
+    policy.MalformedPolicy: Fault("MalformedPolicy", 400),
+    policy.PolicyTooLarge: Fault("PolicyTooLarge", 400),
     http_errors.ClientGone: Fault("IncompleteBody", 400),
     http_errors.BodyTooLarge: Fault("MaxMessageLengthExceeded", 400),
 }

@@ -48,16 +48,6 @@ PROBES = (
         "Object Lock configuration does not exist for this bucket",
     ),
     Probe(
-        "policy", "s3:GetBucketPolicy", "s3:PutBucketPolicy", "NoSuchBucketPolicy", "The bucket policy does not exist"
-    ),
-    Probe(
-        "policyStatus",
-        "s3:GetBucketPolicyStatus",
-        "s3:PutBucketPolicy",
-        "NoSuchBucketPolicy",
-        "The bucket policy does not exist",
-    ),
-    Probe(
         "lifecycle",
         "s3:GetLifecycleConfiguration",
         "s3:PutLifecycleConfiguration",

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from lakeshare.http.response import Response
 from lakeshare.identity.caller import Need
 from lakeshare.objects.errors import CorsForbidden, MethodNotAllowed, NotImplementedYet
-from lakeshare.objects.operations import buckets, delete, listing, multipart, read, tagging, write
+from lakeshare.objects.operations import buckets, delete, listing, multipart, policy, read, tagging, write
 from lakeshare.objects.operations.buckets import BucketCall
 from lakeshare.objects.operations.read import ObjectCall
 from lakeshare.objects.room import Room
@@ -17,6 +17,7 @@ from lakeshare.objects.wire import buckets as buckets_wire
 from lakeshare.objects.wire import delete as delete_wire
 from lakeshare.objects.wire import listing as listing_wire
 from lakeshare.objects.wire import multipart as multipart_wire
+from lakeshare.objects.wire import policy as policy_wire
 from lakeshare.objects.wire import probes
 from lakeshare.objects.wire import read as read_wire
 from lakeshare.objects.wire import tagging as tagging_wire
@@ -145,6 +146,14 @@ ROUTES: tuple[Route, ...] = (
           _bucket_call("s3:PutBucketAcl"), _FIND, probes.encode_set_acl),
     Route("GetBucketRequestPayment", "GET", "bucket", "requestPayment", "s3:GetBucketRequestPayment",
           _bucket_call("s3:GetBucketRequestPayment"), _FIND, probes.encode_request_payment),
+    Route("GetBucketPolicy", "GET", "bucket", "policy", "s3:GetBucketPolicy",
+          policy_wire.decode_get, policy.get_policy, policy_wire.encode_get),
+    Route("PutBucketPolicy", "PUT", "bucket", "policy", "s3:PutBucketPolicy",
+          policy_wire.decode_put, policy.set_policy, policy_wire.encode_change, _DOCUMENT),
+    Route("DeleteBucketPolicy", "DELETE", "bucket", "policy", "s3:DeleteBucketPolicy",
+          policy_wire.decode_delete, policy.set_policy, policy_wire.encode_change),
+    Route("GetBucketPolicyStatus", "GET", "bucket", "policyStatus", "s3:GetBucketPolicyStatus",
+          policy_wire.decode_status, policy.get_policy_status, policy_wire.encode_status),
     *_probe_routes(),
     Route("GetObject", "GET", "key", "", "s3:GetObject",
           read_wire.decode, read.get_object, read_wire.encode),
