@@ -19,7 +19,7 @@ def create_group(view: View, name: str, now: float) -> Plan[Group]:
     """Make a group, or leave it as it is. Raises BadName, TooMany."""
     check_group(name)
     found = view.register.group(name)
-    if found is None and sum(1 for _ in view.register.groups()) >= MAX_GROUPS:
+    if found is None and view.register.count(GROUPS) >= MAX_GROUPS:
         raise TooMany("groups", MAX_GROUPS)
     return _put(found or Group(name, created_at=int(now)))
 

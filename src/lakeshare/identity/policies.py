@@ -23,7 +23,7 @@ def put_policy(view: View, name: str, text: str, now: float) -> Plan[tuple[str, 
         raise PolicyBuiltIn(name)
     warnings = parse_policy(text).warnings
     found = view.register.policy(name)
-    if found is None and sum(1 for _ in view.register.policies()) >= MAX_POLICIES + len(BUILT_IN):
+    if found is None and view.register.count(POLICIES) >= MAX_POLICIES:
         raise TooMany("policies", MAX_POLICIES)
     stored = replace(found or NamedPolicy(name, text, int(now)), text=text, updated_at=int(now))
     return Plan((POLICIES.put(stored, name),), warnings)

@@ -106,6 +106,10 @@ class Register:
         """Return the sealed keys of session tokens."""
         return self._one(SESSION_KEYS, "keys")
 
+    def count(self, space: Keyspace[T]) -> int:
+        """Count users, groups, policies or service accounts without reading them."""
+        return sum(1 for key in self._records if key[: len(space.prefix)] == space.prefix)
+
     def is_taken(self, name: str) -> bool:
         """Whether a user or a service account has this name."""
         return self.user(name) is not None or self.account(name) is not None

@@ -19,7 +19,7 @@ def create_user(view: View, name: str, secret: Secret, now: float) -> Plan[User]
     check_secret(secret)
     if name == view.root.access_key or view.register.is_taken(name):
         raise NameTaken(name)
-    if sum(1 for _ in view.register.users()) >= MAX_USERS:
+    if view.register.count(USERS) >= MAX_USERS:
         raise TooMany("users", MAX_USERS)
     uid = new_uid()
     sealed = view.vault.seal(secret.reveal().encode(), place_of_user(name, uid))

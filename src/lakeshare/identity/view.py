@@ -28,7 +28,7 @@ class RootKey:
 class View:
     """Identities at one moment, with what opens their secrets."""
 
-    __slots__ = ("_callers", "_secrets", "register", "root", "sealer", "vault")
+    __slots__ = ("_callers", "_secrets", "_sessions", "register", "root", "sealer", "vault")
 
     def __init__(self, register: Register, vault: Vault, root: RootKey, sealer: TokenSealer | None) -> None:
         self.register = register
@@ -37,6 +37,7 @@ class View:
         self.sealer = sealer
         self._secrets: dict[str, Secret] = {}
         self._callers: dict[str, tuple[Standing, Caller]] = {}
+        self._sessions: dict[str, tuple[Caller, Session]] = {}
 
     def secret_of(self, access_key: str, session_token: Secret | None = None) -> Secret | None:
         """Return the secret that a key signs with; None where there is no such key. Raises TokenInvalid.
@@ -117,7 +118,12 @@ class View:
         if standing is None or (standing.uid, standing.session_epoch) != (session.parent_uid, session.parent_epoch):
             raise TokenInvalid(access_key, "it was revoked")
         self._check(access_key, standing, now)
-        return self._caller(CallerKind.SESSION, access_key, standing, session, session.parent)
+        caller, known = self._sessions.get(access_key, (None, None))
+        if caller is None or known is not session:
+            caller = self._caller(CallerKind.SESSION, access_key, standing, session, session.parent)
+            if len(self._sessions) < _KEPT:
+                self._sessions[access_key] = caller, session
+        return caller
 
     def _session(self, access_key: str, token: Secret) -> Session:
         if self.sealer is None or not access_key.startswith(SESSION_PREFIX):
