@@ -8,12 +8,13 @@ import logging
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable
 
+from lakeshare.http.connection import PeerGone
 from lakeshare.http.exchange import EXTENSION, Cut
 from lakeshare.http.forwarded import Proxies
 from lakeshare.http.head import BODILESS, fields_of
 from lakeshare.http.request import ClientGone, Message, Receive, Request, Scope, Send
 from lakeshare.http.response import FileSpan, Response, Spans
-from lakeshare.http.sendfile import COPY_BYTES, PeerGone, ShortFile, read_block
+from lakeshare.http.sendfile import COPY_BYTES, ShortFile, read_block
 from lakeshare.settings import Settings
 
 Handler = Callable[[Request], Awaitable[Response]]
@@ -72,6 +73,9 @@ class Edge:
 async def transmit(response: Response, scope: Scope, send: Send) -> None:
     """Send a response; a body that fails midway leaves the answer visibly unfinished."""
     body = response.body
+    reply = scope.get("lakeshare.reply") if isinstance(body, bytes) and not _has_length(response) else None
+    if reply is not None and reply(response.status, response.headers, body):
+        return
     raw = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in response.headers]
     if response.status not in BODILESS and not isinstance(body, AsyncIterator) and not _has_length(response):
         raw.append((b"content-length", b"%d" % _length(body)))

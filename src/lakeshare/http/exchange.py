@@ -1,32 +1,31 @@
 """One request and its answer on a connection: the ASGI receive and send that an application is given.
 
-Answers may carry runs of files: `{"type": "http.response.file", "path", "offset", "count", "more_body"}`,
-offered to applications as the ASGI extension `lakeshare.sendfile`.
+Beyond ASGI an answer may carry runs of files, `{"type": "http.response.file", "path", "offset", "count",
+"more_body"}`, offered as the extension `lakeshare.sendfile`; and one that is whole in memory may be given to
+`Exchange.reply`, found in the scope as `lakeshare.reply`, which writes it at once.
 """
 
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
 from enum import Enum, auto
-from typing import TYPE_CHECKING
 
-from lakeshare.http.head import BODILESS, ResponseHead, response_head
+from lakeshare.http.connection import Connection, PeerGone
+from lakeshare.http.head import BODILESS, STATUS_LINES, response_head, response_lines
 from lakeshare.http.limits import BODY_HIGH_WATER, BODY_LOW_WATER, DRAIN_LIMIT
 from lakeshare.http.request import Message, Receive, Scope, Send
-from lakeshare.http.sendfile import PeerGone, send_file
-
-if TYPE_CHECKING:
-    from lakeshare.http.protocol import EdgeProtocol
+from lakeshare.http.sendfile import send_file
 
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
+Reply = Callable[[int, list[tuple[str, str]], bytes], bool]
 
 EXTENSION = "lakeshare.sendfile"
 JOIN_LIMIT = 64 * 1024
 """Bodies up to this are copied behind their head and leave in one write."""
 
 
-class Cut(Exception):  # noqa: N818 - an event that the application asks for, not an error of its own
-    """The application cannot finish an answer it began: the connection must end without looking whole."""
+class Cut(Exception):
+    """The application cannot finish an answer that it began: the connection must end without looking whole."""
 
 
 class WrongLength(RuntimeError):
@@ -43,58 +42,47 @@ class Framing(Enum):
 
 
 class Exchange:
-    """One request and its answer."""
+    """One request and its answer. Most of its state is at rest for most requests: the class holds the defaults."""
 
-    __slots__ = (
-        "_buffered",
-        "_chunks",
-        "_ended",
-        "_framing",
-        "_head",
-        "_left",
-        "_waiter",
-        "content_length",
-        "disconnected",
-        "expects_continue",
-        "http11",
-        "keep_alive",
-        "more_body",
-        "protocol",
-        "received",
-        "response_complete",
-        "response_started",
-        "scope",
-    )
+    keep_alive = True
+    http11 = True
+    expects_continue = False
+    disconnected = False
+    received = 0
+    response_started = False
+    response_complete = False
+    task: "asyncio.Task[None]"
+    _chunks: deque[bytes] | None = None
+    _buffered = 0
+    _ended = False
+    _waiter: "asyncio.Future[None] | None" = None
+    _head: bytes | None = None
+    _framing = Framing.NONE
+    _left = 0
 
-    def __init__(self, protocol: "EdgeProtocol", scope: Scope, content_length: int | None) -> None:
-        self.protocol = protocol
-        self.scope = scope
+    def __init__(
+        self,
+        connection: Connection,
+        method: str,
+        content_length: int | None,
+        completed: "Callable[[Exchange], None]",
+    ) -> None:
+        self.connection = connection
+        self.method = method
         self.content_length = content_length
-        self.keep_alive = True
-        self.http11 = True
-        self.expects_continue = False
-        self.disconnected = False
-        self.more_body = True
-        self.received = 0
-        self.response_started = False
-        self.response_complete = False
-        self._chunks: deque[bytes] = deque()
-        self._buffered = 0
-        self._waiter: asyncio.Future[None] | None = None
-        self._head: bytes | None = None
-        self._framing = Framing.NONE
-        self._left = 0
-        self._ended = False
+        self.more_body = content_length != 0
+        self._completed = completed
 
-    async def run(self, app: App) -> None:
+    async def run(self, app: App, scope: Scope, tasks: "set[asyncio.Task[None]]") -> None:
         """Let the application answer, and end the connection where it does not."""
         try:
-            await app(self.scope, self.receive, self.send)
+            await app(scope, self.receive, self.send)
         except (PeerGone, Cut):
             pass
         finally:
+            tasks.discard(self.task)
             if not self.response_complete and not self.disconnected:
-                self.protocol.cut()
+                self.connection.cut()
 
     # The request's body.
 
@@ -102,10 +90,12 @@ class Exchange:
         """Take a run of the body from the parser."""
         size = len(chunk)
         self.received += size
-        self._chunks.append(chunk)
         self._buffered += size
+        if self._chunks is None:
+            self._chunks = deque()
+        self._chunks.append(chunk)
         if self._buffered > BODY_HIGH_WATER:
-            self.protocol.flow.pause_reading()
+            self.connection.flow.pause_reading()
         self.wake()
 
     def finish(self) -> None:
@@ -129,50 +119,70 @@ class Exchange:
         """Return the next run of the body, or the news that the client went away."""
         if self.expects_continue:
             self._continue()
-        while not self._chunks and not self.disconnected and not self.response_complete and not self._body_told():
+        while not self._chunks and self._may_hear_more():
             await self._wait()
         if self._chunks:
-            return self._next_chunk()
+            return self._next_chunk(self._chunks)
         if self.disconnected or self.response_complete:
             return {"type": "http.disconnect"}
         self._ended = True
         return {"type": "http.request", "body": b"", "more_body": False}
 
-    def _body_told(self) -> bool:
-        return not self.more_body and not self._ended
+    def _may_hear_more(self) -> bool:
+        return not self.disconnected and not self.response_complete and (self.more_body or self._ended)
 
-    def _next_chunk(self) -> Message:
-        chunk = self._chunks.popleft()
+    def _next_chunk(self, chunks: deque[bytes]) -> Message:
+        chunk = chunks.popleft()
         self._buffered -= len(chunk)
-        if self._buffered < BODY_LOW_WATER and self.protocol.cycle is self:
-            self.protocol.flow.resume_reading()
-        more = self.more_body or bool(self._chunks)
+        if self.more_body and self._buffered < BODY_LOW_WATER:
+            self.connection.flow.resume_reading()
+        more = self.more_body or bool(chunks)
         self._ended = not more
         return {"type": "http.request", "body": chunk, "more_body": more}
 
     async def _wait(self) -> None:
-        protocol = self.protocol
-        self._waiter = protocol.loop.create_future()
+        connection = self.connection
+        self._waiter = connection.loop.create_future()
         if self.more_body:
-            protocol.flow.resume_reading()
-            protocol.expect_progress()
+            connection.flow.resume_reading()
+            connection.expect_progress()
         try:
             await self._waiter
         finally:
             self._waiter = None
-            protocol.expect_nothing()
+            connection.expect_nothing()
 
     def _continue(self) -> None:
         self.expects_continue = False
-        if not self._chunks and self.more_body and not self.response_started and not self.protocol.gone:
-            self.protocol.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        if not self._chunks and self.more_body and not self.response_started and not self.connection.gone:
+            self.connection.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
     # The response.
 
+    def reply(self, status: int, headers: list[tuple[str, str]], body: bytes) -> bool:
+        """Write a whole answer at once, and say whether that was possible; `headers` have no content-length."""
+        connection = self.connection
+        if connection.flow.write_paused or self.response_started or self.disconnected or status in BODILESS:
+            return False
+        lines = response_lines(headers)
+        self.response_started = True
+        ending = (
+            b"content-length: %d\r\n\r\n" if self._can_stay() else b"content-length: %d\r\nconnection: close\r\n\r\n"
+        )
+        head = b"".join((STATUS_LINES[status], connection.standing_lines(), lines, ending % len(body)))
+        if self.method == "HEAD":
+            connection.transport.write(head)
+        elif len(body) <= JOIN_LIMIT:
+            connection.transport.write(head + body)
+        else:
+            connection.transport.writelines((head, body))
+        self._complete()
+        return True
+
     async def send(self, message: Message) -> None:
         """Send one part of the answer."""
-        if self.protocol.flow.write_paused:
-            await self.protocol.drained()
+        if self.connection.flow.write_paused:
+            await self.connection.drained()
         if self.disconnected:
             raise PeerGone
         kind = message["type"]
@@ -188,38 +198,39 @@ class Exchange:
     def _start(self, status: int, headers: Iterable[tuple[bytes, bytes]]) -> None:
         if self.response_started and self._head is None:
             raise RuntimeError("a response was started twice")
-        head = response_head(status, self.protocol.standing_lines(), headers)
+        head = response_head(status, self.connection.standing_lines(), headers)
         self.response_started = True
-        self._head = self._framed(status, head)
+        ending = self._frame(status, head.length)
+        if head.close:
+            self.keep_alive = False
+        if not self._can_stay():
+            ending = b"connection: close\r\n" + ending
+        self._head = head.lines + ending
 
-    def _framed(self, status: int, head: ResponseHead) -> bytes:
-        ending = b"\r\n"
-        if self.scope["method"] == "HEAD" or status in BODILESS:
+    def _frame(self, status: int, length: int | None) -> bytes:
+        if self.method == "HEAD" or status in BODILESS:
             self._framing = Framing.NONE
-        elif head.length is not None:
-            self._framing, self._left = Framing.LENGTH, head.length
+        elif length is not None:
+            self._framing, self._left = Framing.LENGTH, length
         elif self.http11:
-            self._framing, ending = Framing.CHUNKED, b"transfer-encoding: chunked\r\n\r\n"
+            self._framing = Framing.CHUNKED
+            return b"transfer-encoding: chunked\r\n\r\n"
         else:
             self._framing, self.keep_alive = Framing.CLOSE, False
-        if head.close or not self._body_can_be_drained():
-            self.keep_alive = False
-        if not self.keep_alive:
-            ending = b"connection: close\r\n" + ending
-        return head.lines + ending
+        return b"\r\n"
 
-    def _body_can_be_drained(self) -> bool:
-        if not self.more_body:
-            return True
-        if self.content_length is None or self.expects_continue:
-            return False
-        return self.content_length - self.received <= DRAIN_LIMIT
+    def _can_stay(self) -> bool:
+        """Say whether the connection outlives the answer: not with more than a little of the body unread."""
+        if self.more_body and (
+            self.content_length is None or self.expects_continue or self.content_length - self.received > DRAIN_LIMIT
+        ):
+            self.keep_alive = False
+        return self.keep_alive
 
     def _take_head(self) -> bytes:
         if not self.response_started or self.response_complete:
             raise RuntimeError("a body was sent outside of a response")
-        head = self._head
-        self._head = None
+        head, self._head = self._head, None
         return head or b""
 
     def _send_body(self, body: bytes, *, more: bool) -> None:
@@ -238,7 +249,7 @@ class Exchange:
             self._complete()
 
     def _write(self, *parts: bytes) -> None:
-        transport = self.protocol.transport
+        transport = self.connection.transport
         if sum(map(len, parts)) <= JOIN_LIMIT:
             transport.write(b"".join(parts))
         else:
@@ -253,9 +264,9 @@ class Exchange:
         count, more = message["count"], message.get("more_body", False)
         if self._framing is Framing.LENGTH:
             self._account(count, more=more)
-            await send_file(self.protocol, self._take_head, message["path"], message["offset"], count)
+            await send_file(self.connection, self._take_head, message["path"], message["offset"], count)
         elif self._framing is Framing.NONE:
-            self.protocol.transport.write(self._take_head())
+            self.connection.transport.write(self._take_head())
         else:
             raise WrongLength("files are sent only under a content-length")
         if not more:
@@ -263,5 +274,6 @@ class Exchange:
 
     def _complete(self) -> None:
         self.response_complete = True
-        self.wake()
-        self.protocol.response_completed(self)
+        if self._waiter is not None:
+            self.wake()
+        self._completed(self)

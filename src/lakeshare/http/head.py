@@ -75,24 +75,33 @@ def size_bytes(target: bytes, raw: RawFields) -> int:
 
 
 def response_head(status: int, standing: bytes, raw: Iterable[tuple[bytes, bytes]]) -> ResponseHead:
-    """Lay out a response head without its last empty line; `standing` are lines every response has."""
-    parts = [STATUS_LINES[status], standing]
+    """Lay out the head of an ASGI response without its last empty line; `standing` are lines every response has."""
     length: int | None = None
     close = False
+    kept: list[bytes] = []
     for name, value in raw:
         if name == b"content-length":
             length = int(value)
-        elif name == b"connection":
+        if name == b"connection":
             close = b"close" in value.lower()
-            continue
-        elif name == b"transfer-encoding":
-            continue
-        parts += (name, b": ", value, b"\r\n")
-    lines = b"".join(parts)
-    wanted = (len(parts) - 2) // 4 + 1 + standing.count(b"\n")
-    if lines.count(b"\n") != wanted or lines.count(b"\r") != wanted or b"\0" in lines:
+        elif name != b"transfer-encoding":
+            kept += (name, b": ", value, b"\r\n")
+    lines = b"".join(kept)
+    _check_lines(lines, len(kept) // 4)
+    return ResponseHead(STATUS_LINES[status] + standing + lines, length, close)
+
+
+def response_lines(headers: list[tuple[str, str]]) -> bytes:
+    """Lay out the fields of a response."""
+    lines = "".join([f"{name}: {value}\r\n" for name, value in headers]).encode("latin-1")
+    _check_lines(lines, len(headers))
+    return lines
+
+
+def _check_lines(lines: bytes, count: int) -> None:
+    """Refuse fields that would end their line themselves."""
+    if lines.count(b"\n") != count or lines.count(b"\r") != count or b"\0" in lines:
         raise BadField("a response field has a line break or a NUL in it")
-    return ResponseHead(lines, length, close)
 
 
 def plain_response(refusal: Refusal, standing: bytes) -> bytes:

@@ -138,5 +138,5 @@ def _bound(family: int, name: tuple[object, ...], address: Address, *, reuse_por
         if reason.errno == errno.EADDRINUSE:
             raise AddressInUse(address) from None
         raise BadAddress(f"cannot listen on {address}: {os.strerror(reason.errno or 0)}") from None
-    sock.setblocking(False)
+    sock.settimeout(0)
     return sock

@@ -13,11 +13,11 @@ from urllib.parse import unquote
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from lakeshare.http.connection import PeerGone
 from lakeshare.http.exchange import EXTENSION, Exchange
 from lakeshare.http.head import FIELD_COUNT_LIMIT, RawFields, Refusal, fields_of, plain_response, refuse, size_bytes
 from lakeshare.http.limits import LINGER_LIMIT, LINGER_SECONDS, Limits
 from lakeshare.http.request import Scope
-from lakeshare.http.sendfile import PeerGone
 
 if TYPE_CHECKING:
     from uvicorn import Config
@@ -31,7 +31,9 @@ _TOO_LARGE = Refusal(431, "The request head is too large.")
 _TOO_SLOW = Refusal(408, "The request head took too long.")
 
 
-class _Refused(Exception):  # noqa: N818 - carries a refusal out of a parser callback
+class _Refused(Exception):
+    """Carries a refusal out of a callback of the parser."""
+
     def __init__(self, refusal: Refusal) -> None:
         super().__init__(refusal.reason)
         self.refusal = refusal
@@ -55,8 +57,9 @@ class EdgeProtocol(HttpToolsProtocol):
         self.lost = False
         self.plain_fd = -1
         self._running: Exchange | None = None
-        self._queue: deque[Exchange] = deque()
+        self._queue: deque[tuple[Exchange, Scope]] = deque()
         self._in_head = False
+        self._head_timed = False
         self._upgrade_body = False
         self._lingering = False
         self._quiet = 0
@@ -80,7 +83,7 @@ class EdgeProtocol(HttpToolsProtocol):
         self.lost = True
         self.connections.discard(self)
         self.deadline = NEVER
-        for exchange in (self._running, self.cycle, *self._queue):
+        for exchange in (self._running, self.cycle, *(queued for queued, _ in self._queue)):
             if exchange is not None:
                 exchange.lose()
         self._queue.clear()
@@ -94,7 +97,7 @@ class EdgeProtocol(HttpToolsProtocol):
     @property
     def gone(self) -> bool:
         """Say whether the connection is lost or closing."""
-        return self.lost or self.transport.is_closing()
+        return self.lost or bool(self.transport.is_closing())
 
     def cut(self) -> None:
         """End the connection at once, whatever is under way."""
@@ -180,24 +183,26 @@ class EdgeProtocol(HttpToolsProtocol):
         if self._lingering:
             self._discard(size)
             return
-        if self._running is None and not self._quiet and not self._in_head:
-            self.deadline = self.loop.time() + self.limits.header_seconds
         self._chunk = size
         self._quiet += size
         try:
-            self._parse(data)
-        except httptools.HttpParserError as error:
-            cause = error.__context__
-            self._refuse(cause.refusal if isinstance(cause, _Refused) else _MALFORMED)
-        else:
-            if self._quiet > self.limits.header_bytes:
-                self._refuse(_TOO_LARGE if self._in_head else _MALFORMED)
-
-    def _parse(self, data: bytes) -> None:
-        try:
             self.parser.feed_data(data)
+        except httptools.HttpParserError as error:
+            self._refuse(_refusal_of(error))
         except httptools.HttpParserUpgrade as upgrade:
             self._pass_over_upgrade(data, upgrade.args[0])
+        if self._quiet or self._in_head:
+            self._stay_patient()
+
+    def _stay_patient(self) -> None:
+        """Bound what a peer sends without ending a head, a chunk or a trailer, and how long a head takes."""
+        if self._lingering or self.lost:
+            return
+        if self._quiet > self.limits.header_bytes:
+            self._refuse(_TOO_LARGE if self._in_head else _MALFORMED)
+        elif self._running is None and not self._head_timed:
+            self._head_timed = True
+            self.deadline = self.loop.time() + self.limits.header_seconds
 
     def _refuse(self, refusal: Refusal) -> None:
         exchange = self._running
@@ -220,18 +225,19 @@ class EdgeProtocol(HttpToolsProtocol):
 
     def _pass_over_upgrade(self, data: bytes, offset: int) -> None:
         """Go on in HTTP/1.1 after a request that offered another protocol (RFC 9110, 7.8)."""
-        rest = memoryview(data)
-        while True:
-            rest = rest[offset:]
+        rest = memoryview(data)[offset:]
+        while len(rest) and not self._lingering:
             if self._upgrade_body:
                 self._upgrade_body = False
                 self.parser = _body_parser(self, self.cycle)
             try:
                 self.parser.feed_data(rest)
+            except httptools.HttpParserError as error:
+                self._refuse(_refusal_of(error))
             except httptools.HttpParserUpgrade as upgrade:
-                offset = upgrade.args[0]
-            else:
-                return
+                rest = rest[upgrade.args[0] :]
+                continue
+            return
 
     def _discard(self, size: int) -> None:
         self._discarded += size
@@ -263,42 +269,41 @@ class EdgeProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """Check a whole head, and start its exchange or queue it behind the one under way."""
         raw, self.headers = self.headers, []
-        self._in_head = False
-        if self._head_bound + self._quiet > self.limits.header_bytes:
+        self._in_head = self._head_timed = False
+        if self._head_bound + self._quiet > self.limits.header_bytes or len(raw) > FIELD_COUNT_LIMIT:
             self._check_size(raw)
         self._quiet = 0
-        exchange = self._exchange(raw)
-        self.cycle = exchange
+        target, fields = self.url, fields_of(raw)
+        version = self.parser.get_http_version()
+        if (refusal := refuse(version, target, fields)) is not None:
+            raise _Refused(refusal)
+        scope = self._scope(version, target, raw, fields)
+        length = int(fields.get("content-length", 0)) if "transfer-encoding" not in fields else None
+        self.cycle = exchange = Exchange(self, scope["method"], length, self.response_completed)
+        scope["lakeshare.reply"] = exchange.reply
+        exchange.keep_alive = self.parser.should_keep_alive()
+        if version != "1.1":
+            exchange.http11 = exchange.keep_alive = False
+        elif "expect" in fields:
+            exchange.expects_continue = fields["expect"].lower() == "100-continue"
+        if length != 0 and self.parser.should_upgrade():
+            self._upgrade_body = True
         if self._running is None:
-            self._start(exchange)
+            self._start(exchange, scope)
         else:
             self.flow.pause_reading()
-            self._queue.append(exchange)
+            self._queue.append((exchange, scope))
 
     def _check_size(self, raw: RawFields) -> None:
         if len(raw) > FIELD_COUNT_LIMIT or size_bytes(self.url, raw) > self.limits.header_bytes:
             raise _Refused(_TOO_LARGE)
 
-    def _exchange(self, raw: RawFields) -> Exchange:
-        parser, fields = self.parser, fields_of(raw)
-        version = parser.get_http_version()
-        if (refusal := refuse(version, self.url, fields)) is not None:
-            raise _Refused(refusal)
-        if len(raw) > FIELD_COUNT_LIMIT:
-            raise _Refused(_TOO_LARGE)
-        length = None if "transfer-encoding" in fields else int(fields.get("content-length", 0))
-        exchange = Exchange(self, self._scope(version, raw, fields), length)
-        exchange.http11 = version == "1.1"
-        exchange.keep_alive = exchange.http11 and parser.should_keep_alive()
-        exchange.expects_continue = exchange.http11 and fields.get("expect", "").lower() == "100-continue"
-        if "upgrade" in fields and length != 0 and parser.should_upgrade():
-            self._upgrade_body = True
-        return exchange
-
-    def _scope(self, version: str, raw: RawFields, fields: dict[str, str]) -> Scope:
+    def _scope(self, version: str, target: bytes, raw: RawFields, fields: dict[str, str]) -> Scope:
         method = self.parser.get_method().decode("ascii")
-        raw_path, query = _split_target(method, self.url)
-        path = raw_path.decode("ascii")
+        raw_path, _, query = target.partition(b"?")
+        if not target.startswith(b"/"):
+            raw_path, query = _split_odd_target(method, target)
+        path = raw_path.decode("latin-1")
         return {
             "type": "http",
             "asgi": _ASGI,
@@ -317,12 +322,12 @@ class EdgeProtocol(HttpToolsProtocol):
             "lakeshare.fields": fields,
         }
 
-    def _start(self, exchange: Exchange) -> None:
+    def _start(self, exchange: Exchange, scope: Scope) -> None:
         self._running = exchange
         self.deadline = NEVER
-        task = self.loop.create_task(exchange.run(self.app))
-        self.tasks.add(task)
-        task.add_done_callback(self.tasks.discard)
+        tasks = self.tasks
+        exchange.task = task = self.loop.create_task(exchange.run(self.app, scope, tasks))
+        tasks.add(task)
 
     def on_chunk_header(self) -> None:
         """Note that a chunked body moves on."""
@@ -339,10 +344,11 @@ class EdgeProtocol(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         """Note that the body is whole."""
-        if self._upgrade_body:
-            return
+        exchange = self.cycle
         self._quiet = 0
-        self.cycle.finish()
+        if not exchange.more_body or self._upgrade_body:
+            return
+        exchange.finish()
         if self._running is None:
             self._idle()
 
@@ -363,9 +369,10 @@ class EdgeProtocol(HttpToolsProtocol):
             self._close_after(exchange)
             return
         if self._queue:
-            self._start(self._queue.popleft())
+            self._start(*self._queue.popleft())
             return
-        self.flow.resume_reading()
+        if self.flow.read_paused:
+            self.flow.resume_reading()
         if exchange.more_body:
             self.expect_progress()
         else:
@@ -389,12 +396,15 @@ def _settle(waiter: "asyncio.Future[None]") -> None:
         waiter.set_result(None)
 
 
-def _split_target(method: str, target: bytes) -> tuple[bytes, bytes]:
+def _refusal_of(error: httptools.HttpParserError) -> Refusal:
+    cause = error.__context__
+    return cause.refusal if isinstance(cause, _Refused) else _MALFORMED
+
+
+def _split_odd_target(method: str, target: bytes) -> tuple[bytes, bytes]:
+    """Split a target that is no path: `*`, or a whole URL, whose host the Host field repeats (RFC 9112, 3.2)."""
     if method == "CONNECT":
         raise _Refused(Refusal(405, "This server is no proxy."))
-    if target.startswith(b"/"):
-        path, _, query = target.partition(b"?")
-        return path, query
     if target == b"*":
         return target, b""
     try:

@@ -15,7 +15,8 @@ import sys
 import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Protocol
+
+from lakeshare.http.connection import Connection, PeerGone
 
 SMALL_BYTES = 32 * 1024
 """A run up to this is read and written at once; the copy costs less than another system call."""
@@ -43,39 +44,6 @@ class ShortFile(OSError):
 
     def __init__(self, path: str) -> None:
         super().__init__(f"{path} is shorter than the answer promised")
-
-
-class PeerGone(OSError):
-    """The peer closed the connection while a file was being sent."""
-
-
-class Connection(Protocol):
-    """What sending needs of a connection."""
-
-    @property
-    def loop(self) -> asyncio.AbstractEventLoop:
-        """Return the loop that owns the connection."""
-
-    @property
-    def transport(self) -> asyncio.Transport:
-        """Return the way out."""
-
-    @property
-    def gone(self) -> bool:
-        """Say whether the connection is lost or closing."""
-
-    @property
-    def plain_fd(self) -> int:
-        """Return the socket's descriptor, or -1 where bytes are encrypted on their way."""
-
-    async def drained(self) -> None:
-        """Wait until the transport takes more, and fail if the connection is lost."""
-
-    async def emptied(self) -> None:
-        """Wait until the transport holds nothing back, and fail if the connection is lost."""
-
-    async def writable(self, fd: int) -> None:
-        """Wait until a duplicate of the socket takes bytes, and fail if the connection is lost."""
 
 
 class _Senders:
@@ -242,5 +210,8 @@ async def read_block(path: str, offset: int, size: int) -> bytes:
 
 
 def _read_block(path: str, offset: int, size: int) -> bytes:
-    with open(path, "rb", buffering=0) as file:
-        return os.pread(file.fileno(), size, offset)
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return os.pread(fd, size, offset)
+    finally:
+        os.close(fd)

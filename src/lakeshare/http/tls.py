@@ -5,8 +5,8 @@ together is reported and leaves the one in use alone.
 """
 
 import logging
-import os
 import ssl
+from pathlib import Path
 from typing import Any
 
 from lakeshare.errors import Kind, LakeshareError
@@ -84,7 +84,7 @@ class Tls:
 
 def _stamp(path: str) -> tuple[int, int, int]:
     try:
-        found = os.stat(path)
+        found = Path(path).stat()
     except OSError:
         return (0, 0, 0)
     return (found.st_ino, found.st_size, found.st_mtime_ns)

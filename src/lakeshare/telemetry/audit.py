@@ -1,8 +1,9 @@
 """The audit log: one JSON line a request, in a file of each worker's own, rotated by size.
 
-The hot path only appends to a queue; a thread encodes and writes in batches, a slice at a time. The queue is bounded. A full one is
-written by whoever adds to it, so that a slow disk slows requests down instead of losing their events; only when the
-disk refuses are events counted as lost, said in the log, and said in the audit log itself once it can be written.
+The hot path only appends to a queue; a thread encodes and writes in batches, a slice at a time. The queue is bounded.
+A full one is written by whoever adds to it, so that a slow disk slows requests down instead of losing their events;
+only when the disk refuses are events counted as lost, said in the log, and said in the audit log itself once it can
+be written.
 """
 
 import contextlib
