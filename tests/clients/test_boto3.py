@@ -3,13 +3,12 @@
 import concurrent.futures
 import hashlib
 import os
-import urllib.error
-import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+import urllib3
 from boto3.s3.transfer import TransferConfig
 from botocore.exceptions import ClientError
 
@@ -140,12 +139,9 @@ def test_presigned_urls_work_without_a_key(
     for verb, method, body in (("put_object", "PUT", b"signed"), ("get_object", "GET", None)):
         url = signer.generate_presigned_url(verb, Params={"Bucket": bucket, "Key": "dir/a b.txt"}, ExpiresIn=60)
         assert ("X-Amz-Signature" in url) == (version == "s3v4")
-        with urllib.request.urlopen(urllib.request.Request(url, data=body, method=method)) as answer:
-            assert answer.read() == (b"" if body else b"signed")
-    with pytest.raises(urllib.error.HTTPError) as refused:
-        urllib.request.urlopen(url.replace("a%20b", "other"))
-    assert refused.value.code == 403
-    refused.value.close()
+        answer = urllib3.request(method, url, body=body)
+        assert (answer.status, answer.data) == (200, b"" if body else b"signed")
+    assert urllib3.request("GET", url.replace("a%20b", "other")).status == 403
 
 
 def test_a_presigned_get_serves_head_and_ranges(live_server: LiveServer, connect: Callable[..., Any], bucket: str):
@@ -153,10 +149,9 @@ def test_a_presigned_get_serves_head_and_ranges(live_server: LiveServer, connect
     signer = connect(live_server, signature_version="s3v4")
     signer.put_object(Bucket=bucket, Key="data", Body=b"0123456789")
     url = signer.generate_presigned_url("get_object", Params={"Bucket": bucket, "Key": "data"}, ExpiresIn=60)
-    with urllib.request.urlopen(urllib.request.Request(url, method="HEAD")) as answer:
-        assert answer.headers["content-length"] == "10"
-    with urllib.request.urlopen(urllib.request.Request(url, headers={"Range": "bytes=2-4"})) as answer:
-        assert (answer.status, answer.read()) == (206, b"234")
+    assert urllib3.request("HEAD", url).headers["content-length"] == "10"
+    part = urllib3.request("GET", url, headers={"Range": "bytes=2-4"})
+    assert (part.status, part.data) == (206, b"234")
 
 
 def test_tags_are_kept_for_objects_and_buckets(s3: Any, bucket: str):
