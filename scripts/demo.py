@@ -119,7 +119,8 @@ def start(port: int | None) -> Demo:
 def launch(port: int, access_key: str, secret_key: str) -> int:
     """Start the server in the background and return its process id."""
     command = [ROOT / ".venv/bin/lakeshare", "server", FOLDER / "data", "--address", f"127.0.0.1:{port}"]
-    environment = os.environ | {"LAKESHARE_ROOT_USER": access_key, "LAKESHARE_ROOT_PASSWORD": secret_key}
+    others = {name: value for name, value in os.environ.items() if not name.startswith(("LAKESHARE_", "MINIO_"))}
+    environment = others | {"LAKESHARE_ROOT_USER": access_key, "LAKESHARE_ROOT_PASSWORD": secret_key}
     with (FOLDER / "server.log").open("ab") as log:
         process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment, start_new_session=True
