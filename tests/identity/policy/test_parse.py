@@ -126,7 +126,7 @@ def test_bucket_policies_name_their_principals(statement):
         (altered(Action="ec2:RunInstances"), "ec2:RunInstances"),
         (altered(Action=["s3:Get*", "s3:Frobnicate*"]), "Action[1]"),
         (altered(Condition={"StringEquals": {"aws:SuorceIp": "x"}}), "aws:suorceip"),
-        (altered(Condition={"ForAllValues:StringEquals": {"aws:TagKeys": "x"}}), "ForAllValues"),
+        (altered(Condition={"ForAllValues:StringEquals": {"s3:RequestObjectTagKeys": "x"}}), "ForAllValues"),
         (altered(Action="admin:ServerInfo"), "admin:ServerInfo"),
     ],
 )

@@ -59,7 +59,7 @@ SERVICES = {"s3": _S3, "s3tables": _S3TABLES, "admin": _ADMIN, "sts": _STS}
 # Actions that are about the server or its identities: s3 and table resources say nothing of them.
 UNSCOPED_SERVICES = frozenset({"admin", "sts"})
 
-# The umbrella action covers every action of sharing: aistor.md 8.1.
+# The umbrella action covers every action of sharing, as in AIStor.
 _UMBRELLA = "admin:deltasharing"
 
 KNOWN_ACTIONS = frozenset(f"{service}:{name}" for service, names in SERVICES.items() for name in names.split())
@@ -71,7 +71,7 @@ def service_of(action: str) -> str:
 
 
 def spellings(action: str) -> tuple[str, ...]:
-    """Return every way a policy may write this action, in lower case: aistor.md 8.2 has TableBucket for Warehouse."""
+    """Return every way a policy may write this action, in lower case; AIStor has TableBucket for Warehouse too."""
     lower = action.lower()
     if lower.startswith("s3tables:") and "warehouse" in lower:
         return lower, lower.replace("warehouse", "tablebucket")

@@ -4,11 +4,10 @@ from functools import lru_cache
 
 _KEYS_KEPT = 1024
 _KNOWN = """
-aws:username aws:userid aws:groups aws:principaltype aws:principalarn aws:principalaccount
+aws:username aws:userid aws:groups aws:principaltype aws:principalarn
 aws:sourceip aws:securetransport aws:currenttime aws:epochtime aws:tokenissuetime aws:useragent aws:referer
-aws:requesttag/ aws:resourcetag/ aws:principaltag/ aws:tagkeys
 s3:prefix s3:delimiter s3:max-keys s3:versionid s3:locationconstraint s3:authtype s3:signatureversion s3:signatureage
-s3:tlsversion s3:resourceaccount s3:dataaccesspointarn s3:object-lock-mode s3:object-lock-retain-until-date
+s3:object-lock-mode s3:object-lock-retain-until-date
 s3:object-lock-legal-hold s3:object-lock-remaining-retention-days s3:existingobjecttag/ s3:requestobjecttag/
 s3:requestobjecttagkeys s3:if-match s3:if-none-match s3:x-amz-acl s3:x-amz-content-sha256 s3:x-amz-copy-source
 s3:x-amz-grant-full-control s3:x-amz-grant-read s3:x-amz-grant-read-acp s3:x-amz-grant-write
@@ -22,7 +21,7 @@ sts:durationseconds sts:rolesessionname
 
 KNOWN_KEYS = frozenset(_KNOWN.split())
 
-# What a request says of itself can never stand in for these: s3.md 3, point 8.
+# What a request says of itself can never stand in for these.
 SERVER_KEYS = frozenset(
     {
         "aws:username",
@@ -38,7 +37,6 @@ SERVER_KEYS = frozenset(
         "s3:authtype",
         "s3:signatureversion",
         "s3:signatureage",
-        "s3:tlsversion",
     }
 )
 _SERVER_PREFIXES = ("aws:principal", "jwt:", "ldap:")
