@@ -62,7 +62,7 @@ def canonical_pairs(raw_query: str) -> Pairs:
         return []
     if raw_query.count("&") >= QUERY_PARAMETERS_LIMIT:
         raise ValueError(f"the query has more than {QUERY_PARAMETERS_LIMIT} parameters")
-    pairs = [(name, value) for name, _, value in (part.partition("=") for part in raw_query.split("&") if part)]
+    pairs: Pairs = [part.partition("=")[::2] for part in raw_query.split("&") if part]
     if not _QUERY.fullmatch(raw_query):
         pairs = [(_recode(name), _recode(value)) for name, value in pairs]
     pairs.sort()

@@ -1,5 +1,6 @@
 """Signature version 4 in the query: presigned URLs."""
 
+from functools import lru_cache
 from urllib.parse import unquote_to_bytes
 
 from lakeshare.http.request import Request
@@ -19,7 +20,7 @@ from lakeshare.identity.sigv4.canonical import (
 )
 from lakeshare.identity.sigv4.claim import Claim, canonical_forms, check_signature
 from lakeshare.identity.sigv4.payload import read_payload
-from lakeshare.identity.sigv4.scope import parse_credential
+from lakeshare.identity.sigv4.scope import CREDENTIAL_LIMIT, parse_credential
 from lakeshare.identity.sigv4.timestamps import SKEW_LIMIT_SECONDS
 from lakeshare.identity.sigv4.verified import KeyLookup, Verified
 from lakeshare.settings import Secret
@@ -33,6 +34,8 @@ MARKS = frozenset({"X-Amz-Algorithm", "X-Amz-Credential", "X-Amz-Signature"})
 _OWN = frozenset(
     name.lower() for name in (*MARKS, "X-Amz-Date", "X-Amz-Expires", "X-Amz-SignedHeaders", "X-Amz-Security-Token")
 )
+_NEEDED = 6
+"""Parameters that every presigned URL has."""
 
 
 def verify_presigned(request: Request, pairs: Pairs, keys: KeyLookup, now: float) -> Verified:
@@ -48,7 +51,7 @@ def verify_presigned(request: Request, pairs: Pairs, keys: KeyLookup, now: float
         raise RequestNotYetValid(signed_at, now)
     if now > expires_at:
         raise RequestExpired(expires_at, now)
-    hoisted = {name: value for name, value in given.items() if name not in _OWN}
+    hoisted = {name: value for name, value in given.items() if name not in _OWN} if len(given) > _NEEDED else {}
     _require_signed(request, claim.signed.members, given)
     signed_hash = request.headers.get("x-amz-content-sha256", UNSIGNED_PAYLOAD)
     payload_hash = hoisted.pop("x-amz-content-sha256", signed_hash)
@@ -60,7 +63,9 @@ def verify_presigned(request: Request, pairs: Pairs, keys: KeyLookup, now: float
         claim.scope.access_key,
         claim.scope.service,
         claim.scope.region,
-        read_payload(payload_hash, {**hoisted, **request.headers}, claim.seed(key, payload_hash)),
+        read_payload(
+            payload_hash, {**hoisted, **request.headers} if hoisted else request.headers, claim.seed(key, payload_hash)
+        ),
         presigned=True,
         session_token=None if token is None else Secret(token),
         expires_at=expires_at,
@@ -77,8 +82,18 @@ def _parameters(pairs: Pairs) -> dict[str, str]:
             continue
         if lower in found:
             raise ValueError(f"{name[:64]} comes twice")
-        found[lower] = unquote_to_bytes(value).decode("latin-1") if "%" in value else value
+        found[lower] = _decode(value) if "%" in value else value
     return found
+
+
+def _decode(value: str) -> str:
+    """Decode a value; short ones, such as the credential, come again and again."""
+    return _decode_short(value) if len(value) <= CREDENTIAL_LIMIT else unquote_to_bytes(value).decode("latin-1")
+
+
+@lru_cache(maxsize=512)
+def _decode_short(value: str) -> str:
+    return unquote_to_bytes(value).decode("latin-1")
 
 
 def _read(given: dict[str, str]) -> Claim:

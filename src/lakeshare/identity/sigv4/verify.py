@@ -15,6 +15,8 @@ from lakeshare.identity.sigv4.canonical import canonical_pairs
 from lakeshare.identity.sigv4.header import verify_header
 from lakeshare.identity.sigv4.verified import KeyLookup, Verified
 
+_MARKS = presigned.MARKS | presigned_v2.MARKS
+
 
 def verify(  # noqa: PLR0913 - the last three are rare, and named where they are given
     request: Request,
@@ -38,8 +40,9 @@ def verify(  # noqa: PLR0913 - the last three are rare, and named where they are
         raise AuthorizationQueryMalformed(str(reason)) from None
     v4_query = v2_query = False
     for name, _ in pairs:
-        v4_query = v4_query or name in presigned.MARKS
-        v2_query = v2_query or name in presigned_v2.MARKS
+        if name in _MARKS:
+            v4_query = v4_query or name in presigned.MARKS
+            v2_query = v2_query or name in presigned_v2.MARKS
     in_header = "authorization" in request.headers
     if in_header + v4_query + v2_query > 1:
         raise AuthorizationAmbiguous
