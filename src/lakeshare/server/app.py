@@ -18,10 +18,11 @@ from lakeshare.identity.policy.compiled import CompiledPolicy
 from lakeshare.identity.root import RootCredentials
 from lakeshare.identity.throttle import Throttle
 from lakeshare.identity.view import RootKey
+from lakeshare.identity.wire.family import StsFamily
 from lakeshare.objects.operations.policy import POLICY_DOCUMENT
 from lakeshare.objects.room import Owner, Room
 from lakeshare.objects.wire.family import S3Family
-from lakeshare.server.dispatch import Dispatcher, Open
+from lakeshare.server.dispatch import STS, Dispatcher, Open
 from lakeshare.settings import Settings
 from lakeshare.state.sqlite import SqliteState
 from lakeshare.storage.errors import NoSuchBucket, NoSuchDocument
@@ -58,7 +59,8 @@ class App:
         room = Room(store, owner_of(self.credentials), settings.region, settings.delta_commit_guard)
         write = (lambda _event: None) if audit is None else audit.write
         try:
-            yield Dispatcher(gate, S3Family(room, settings.domains), {}, open_routes(store), write)
+            families = {STS: StsFamily(directory, time.time)}
+            yield Dispatcher(gate, S3Family(room, settings.domains), families, open_routes(store), write)
         finally:
             await store.close()
             await state.close()

@@ -1,0 +1,1 @@
+"""STS on the wire: forms in, XML out."""
