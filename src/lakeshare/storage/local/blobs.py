@@ -5,6 +5,7 @@ Order that durability rests on: data (fdatasync), name (link), folder (fsync). T
 
 import contextlib
 import errno
+import fcntl
 import os
 import sys
 import time
@@ -31,11 +32,6 @@ class PendingBlob:
         self.id = new_pin(time.time_ns())
         self._name = ""
         self._descriptor = self._open()
-
-    def reserve(self, size: int) -> None:
-        """Ask for the space at once, where the file system can; a full disk shows here rather than halfway."""
-        if hasattr(os, "posix_fallocate") and size > 0:
-            os.posix_fallocate(self._descriptor, 0, size)
 
     def write(self, chunks: Sequence[bytes]) -> None:
         """Append bytes, all of them."""
@@ -96,8 +92,6 @@ class PendingBlob:
 
 def _full_sync(descriptor: int) -> None:
     if sys.platform == "darwin":
-        import fcntl  # noqa: PLC0415 (the constant exists on macOS alone)
-
         fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
         return
     _sync_data(descriptor)
