@@ -4,8 +4,10 @@ Names are keys relative to the table's root, decoded, with `/` between folders. 
 from the engine's threads, never from an event loop.
 """
 
+import io
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 from lakeshare.errors import Kind, LakeshareError
@@ -49,6 +51,26 @@ class Blob:
     name: str
     path: str | None = None
     data: bytes | None = None
+
+
+def open_blob(blob: Blob) -> io.BufferedIOBase:
+    """Open a blob for reading. Raises FileGone."""
+    if blob.data is not None:
+        return io.BytesIO(blob.data)
+    try:
+        return Path(blob.path or "").open("rb")
+    except FileNotFoundError:
+        raise FileGone(blob.name) from None
+
+
+def size_of(blob: Blob) -> int:
+    """Return how many bytes a blob has. Raises FileGone."""
+    if blob.data is not None:
+        return len(blob.data)
+    try:
+        return Path(blob.path or "").stat().st_size
+    except FileNotFoundError:
+        raise FileGone(blob.name) from None
 
 
 class TableFiles(Protocol):

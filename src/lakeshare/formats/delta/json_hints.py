@@ -9,6 +9,7 @@ from typing import Any
 
 import orjson
 
+from lakeshare.columnar.moments import days, instant_micros
 from lakeshare.columnar.predicate import (
     And,
     Compare,
@@ -24,7 +25,6 @@ from lakeshare.columnar.predicate import (
     Unknown,
     ValueKind,
 )
-from lakeshare.formats.delta.moments import days, instant_micros
 
 MAX_LETTERS = 1_000_000
 """The longest tree that is read; the reference server stops at a megabyte too."""

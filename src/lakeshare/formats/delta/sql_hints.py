@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from lakeshare.columnar.moments import days, instant_micros
 from lakeshare.columnar.predicate import (
     And,
     Compare,
@@ -22,7 +23,6 @@ from lakeshare.columnar.predicate import (
     Unknown,
     ValueKind,
 )
-from lakeshare.formats.delta.moments import days, instant_micros
 
 MAX_HINTS = 1000
 MAX_LETTERS = 65_536

@@ -1,0 +1,183 @@
+"""Checkpoints in Parquet: their file actions as rows, their other actions as JSON lines, by way of datafusion.
+
+This is the one file that calls datafusion. It raises nothing more telling than Exception, which is translated here.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from datafusion import SessionConfig, SessionContext
+
+from lakeshare.columnar.rows import ROWS, ROWS_AT_ONCE, Commit
+from lakeshare.columnar.source import Blob, Unreadable
+from lakeshare.columnar.text import json_of
+
+READING_THREADS = 2
+"""How many row groups are decoded at once."""
+_SMALL = ("protocol", "metaData", "txn", "domainMetadata")
+_VECTOR = {
+    "dv_storage": ("storageType", "Utf8"),
+    "dv_text": ("pathOrInlineDv", "Utf8"),
+    "dv_offset": ("offset", "Int32"),
+    "dv_size": ("sizeInBytes", "Int32"),
+    "dv_cardinality": ("cardinality", "Int64"),
+}
+_PLAIN = {
+    "size": ("size", "Int64"),
+    "modification_time": ("modificationTime", "Int64"),
+    "data_change": ("dataChange", "Boolean"),
+    "stats": ("stats", "Utf8"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SmallActions:
+    """What a checkpoint says besides its files: actions as JSON lines, and the paths of its sidecars."""
+
+    lines: tuple[bytes, ...]
+    sidecars: tuple[str, ...] = ()
+
+
+def small_actions(blob: Blob) -> SmallActions:
+    """Read what is small of a checkpoint in Parquet. Raises Unreadable."""
+    with _parquet(blob) as file:
+        present = [name for name in (*_SMALL, "sidecar") if name in file.schema_arrow.names]
+        lines: list[bytes] = []
+        sidecars: list[str] = []
+        for batch in file.iter_batches(ROWS_AT_ONCE, columns=present):
+            for name in present:
+                for value in _present(batch.column(name)):
+                    if name == "sidecar":
+                        sidecars.append(value["path"])
+                    else:
+                        lines.append(orjson.dumps({name: value}))
+    return SmallActions(tuple(lines), tuple(sidecars))
+
+
+def json_actions(commit: Commit) -> SmallActions:
+    """Tell the sidecars of a V2 checkpoint in JSON from its other actions. Raises Unreadable."""
+    lines: list[bytes] = []
+    sidecars: list[str] = []
+    for line in commit.lines:
+        sidecar = orjson.loads(line).get("sidecar")
+        if sidecar is None:
+            lines.append(line)
+        elif isinstance(sidecar, dict) and isinstance(sidecar.get("path"), str):
+            sidecars.append(sidecar["path"])
+        else:
+            raise Unreadable(commit.blob.name, "a sidecar action has no path")
+    return SmallActions(tuple(lines), tuple(sidecars))
+
+
+def checkpoint_rows(blob: Blob) -> Iterator[pa.RecordBatch]:
+    """Yield the files of a checkpoint, or of a sidecar, in no order. Raises Unreadable."""
+    with _parquet(blob) as file:
+        schema = file.schema_arrow
+    if "add" not in schema.names:
+        return
+    fields = {field.name: field.type for field in schema.field("add").type}
+    for batch in _stream(blob, _query(fields)):
+        yield _as_rows(batch)
+
+
+def _query(fields: dict[str, pa.DataType]) -> str:
+    """Write the query that reads what a checkpoint has; what it lacks is null."""
+    vector = {field.name for field in fields["deletionVector"]} if "deletionVector" in fields else set()
+    chosen = ["c.add['path'] as path", _field(fields, "partitionValues", "partition")]
+    chosen += [_cast(source in fields, f"c.add['{source}']", kind, name) for name, (source, kind) in _PLAIN.items()]
+    chosen += [
+        _cast(source in vector, f"c.add['deletionVector']['{source}']", kind, name)
+        for name, (source, kind) in _VECTOR.items()
+    ]
+    chosen += ["encode(sha256(c.add['path']), 'hex') as sha256", "md5(c.add['path']) as md5"]
+    chosen.append(_field(fields, "stats_parsed", "stats_parsed"))
+    return f"select {', '.join(chosen)} from c where c.add['path'] is not null"  # noqa: S608
+
+
+def _field(fields: dict[str, pa.DataType], source: str, name: str) -> str:
+    return f"c.add['{source}'] as {name}" if source in fields else f"null as {name}"
+
+
+def _cast(there: bool, source: str, kind: str, name: str) -> str:  # noqa: FBT001
+    return f"arrow_cast({source if there else 'null'}, '{kind}') as {name}"
+
+
+def _as_rows(batch: pa.RecordBatch) -> pa.RecordBatch:
+    columns = {name: batch.column(name) for name in batch.schema.names}
+    parsed = columns.pop("stats_parsed")
+    if pa.types.is_struct(parsed.type):
+        columns["stats"] = pc.coalesce(pc.cast(columns["stats"], pa.string()), json_of(parsed))
+    arrays = [_cast_to(columns[field.name], field.type) for field in ROWS]
+    return pa.RecordBatch.from_arrays(arrays, schema=ROWS)
+
+
+def _cast_to(column: pa.Array, kind: pa.DataType) -> pa.Array:
+    if column.type.equals(kind):
+        return column
+    if pa.types.is_null(column.type):
+        return pa.nulls(len(column), kind)
+    if pa.types.is_map(kind):
+        # The children's names and nullability are the writer's; the offsets and strings are what counts.
+        return pa.MapArray.from_arrays(
+            column.offsets, _cast_to(column.keys, pa.string()), _cast_to(column.items, pa.string())
+        )
+    return pc.cast(column, kind)
+
+
+def _stream(blob: Blob, query: str) -> Iterator[pa.RecordBatch]:
+    config = SessionConfig().with_target_partitions(READING_THREADS).with_batch_size(ROWS_AT_ONCE)
+    context = SessionContext(config)
+    with _local_path(blob) as path:
+        try:
+            context.register_parquet("c", path, file_extension="")
+            for batch in context.sql(query).execute_stream():
+                yield batch.to_pyarrow()
+        except Exception as reason:  # noqa: BLE001 - datafusion raises Exception itself for all that goes wrong.
+            raise Unreadable(blob.name, str(reason)) from None
+
+
+@contextmanager
+def _local_path(blob: Blob) -> Iterator[str]:
+    """Give a blob a path: its own, or that of an anonymous file in memory."""
+    if blob.path is not None:
+        yield blob.path
+        return
+    descriptor = os.memfd_create("checkpoint")
+    try:
+        with os.fdopen(os.dup(descriptor), "wb") as file:
+            file.write(blob.data or b"")
+        yield f"/proc/self/fd/{descriptor}"
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _parquet(blob: Blob) -> Iterator[pq.ParquetFile]:
+    source = blob.path if blob.data is None else pa.BufferReader(blob.data)
+    try:
+        with pq.ParquetFile(source) as file:
+            yield file
+    except (pa.ArrowException, OSError) as reason:
+        raise Unreadable(blob.name, str(reason)) from None
+
+
+def _present(column: pa.Array) -> Sequence[dict[str, Any]]:
+    return [_plain(value, column.type) for value in column.drop_null().to_pylist()]
+
+
+def _plain(value: Any, kind: pa.DataType) -> Any:
+    """Turn a value of Parquet into one of JSON: maps come as lists of pairs."""
+    if value is None:
+        return None
+    if pa.types.is_struct(kind):
+        return {field.name: _plain(value[field.name], field.type) for field in kind}
+    if pa.types.is_map(kind):
+        return dict(value)
+    return value

@@ -1,0 +1,106 @@
+"""Parts on disk: written once under a key that names their bytes, shared by all workers, least recently used out first.
+
+The folder is a cache: it may be emptied at any time, also while parts of it are in use.
+"""
+
+import fcntl
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from hashlib import sha256
+from pathlib import Path
+from threading import Lock
+from weakref import WeakValueDictionary
+
+import pyarrow as pa
+
+from lakeshare.columnar.bounds import TableShape
+from lakeshare.columnar.part import Part, open_part, part_in_memory, write_part
+from lakeshare.columnar.source import Unreadable
+from lakeshare.errors import Kind, LakeshareError
+
+FORMAT = "1"
+"""To be raised whenever the columns of a part change their meaning."""
+MEMORY_ROWS = 16_384
+"""A part of up to so many files stays in memory, about twenty megabytes; a larger one goes to disk."""
+DISK_BYTES = 16 * 1024**3
+
+Rows = Callable[[], Iterator[pa.RecordBatch]]
+
+
+class NoRoomOnShelf(LakeshareError):
+    """The cache folder cannot take a part: its disk is full, or it may not be written."""
+
+    kind = Kind.FULL
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"the cache of table snapshots cannot be written: {reason}")
+
+
+class Shelf:
+    """The parts in one folder. Safe to use from several threads and several processes."""
+
+    def __init__(self, folder: Path, disk_bytes: int = DISK_BYTES) -> None:
+        self._folder = folder
+        self._disk_bytes = disk_bytes
+        self._open: WeakValueDictionary[str, Part] = WeakValueDictionary()
+        self._guard = Lock()
+
+    def part(self, key: str, shape: TableShape, rows: Rows, count: int | None = None) -> Part:
+        """Return the part of a key, from memory, from disk, or made of rows. `count` is how many there are, if known.
+
+        Heavy. Raises Unreadable, and whatever the rows raise.
+        """
+        if count is not None and count <= MEMORY_ROWS:
+            return part_in_memory(rows(), shape)
+        name = sha256(f"{FORMAT}|{key}|{shape!r}".encode()).hexdigest()
+        with self._guard:
+            found = self._open.get(name)
+        if found is not None:
+            return found
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            with self._turn(name):
+                part = self._opened(name, shape) or self._written(name, shape, rows)
+        except OSError as reason:
+            raise NoRoomOnShelf(str(reason)) from None
+        with self._guard:
+            return self._open.setdefault(name, part)
+
+    def _opened(self, name: str, shape: TableShape) -> Part | None:
+        path = self._path(name)
+        try:
+            part = open_part(path, shape)
+        except Unreadable:
+            return None
+        with suppress(OSError):
+            os.utime(path)
+        return part
+
+    def _written(self, name: str, shape: TableShape, rows: Rows) -> Part:
+        path = self._path(name)
+        write_part(path, rows(), shape)
+        self._make_room(path)
+        return open_part(path, shape)
+
+    def _make_room(self, newest: Path) -> None:
+        """Remove the parts used longest ago until the rest fits; a part in use stays readable until it is let go of."""
+        found = [(path.stat(), path) for path in self._folder.glob("*.arrow")]
+        total = sum(facts.st_size for facts, _ in found)
+        for facts, path in sorted(found, key=lambda item: item[0].st_mtime_ns):
+            if total <= self._disk_bytes:
+                return
+            if path != newest:
+                path.unlink(missing_ok=True)
+                path.with_suffix(".lock").unlink(missing_ok=True)
+                total -= facts.st_size
+
+    def _path(self, name: str) -> Path:
+        return self._folder / f"{name}.arrow"
+
+    @contextmanager
+    def _turn(self, name: str) -> Iterator[None]:
+        """Let one thread of one process make a part; the others wait, and find it made."""
+        with self._path(name).with_suffix(".lock").open("w") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
