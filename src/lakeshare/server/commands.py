@@ -1,21 +1,31 @@
 """The commands that work on a data directory: server, fsck, backup, restore."""
 
 import os
-from collections.abc import Callable
-from dataclasses import Field, fields
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import Field, asdict, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+import orjson
 
 from lakeshare.identity.root import FILE_NAME, Origin, RootCredentials, load_root
 from lakeshare.identity.throttle import Throttle
+from lakeshare.server import archive
 from lakeshare.server.app import App
 from lakeshare.server.jobs import jobs_of
 from lakeshare.server.workers import Ready, run
 from lakeshare.settings import Secret, Settings, default_of, env_names, flag_name
+from lakeshare.storage.local.backup import BackupReport
+from lakeshare.storage.local.check.report import CheckReport, Progress, silent
+from lakeshare.storage.local.fsck import check
 from lakeshare.storage.local.layout import prepare
 from lakeshare.telemetry.log import configure
+
+if TYPE_CHECKING:
+    from rich.progress import TaskID
 
 Command = Callable[..., Any]
 
@@ -71,3 +81,116 @@ def _greet(ready: Ready, root: Path, credentials: RootCredentials) -> None:
         click.echo("A root identity was made. This is shown once:")
         click.echo(f"  access key: {credentials.access_key}\n  secret key: {credentials.secret.reveal()}")
         click.echo(f"It is kept in {root / FILE_NAME}, which only you can read.")
+
+
+@click.command()
+@click.argument("directory", type=click.Path(file_okay=False, exists=True, path_type=Path))
+@click.option("--deep", is_flag=True, help="Read every payload and compare its checksum.")
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+def fsck(directory: Path, *, deep: bool, as_json: bool) -> None:
+    r"""Check the data DIRECTORY, while it is served or not. Exits with 1 if anything is wrong.
+
+    \b
+    lakeshare fsck ./data
+    lakeshare fsck ./data --deep
+    """
+    with progress_bar(shown=not as_json) as progress:
+        report = check(directory, deep=deep, progress=progress)
+    if as_json:
+        click.echo(orjson.dumps(_report(report)).decode())
+    else:
+        _print_report(report)
+    raise SystemExit(0 if report.clean else 1)
+
+
+def _report(report: CheckReport) -> dict[str, Any]:
+    return {
+        "clean": report.clean,
+        "versions": report.versions,
+        "blobs": report.blobs,
+        "inline": report.inline,
+        "bytes_read": report.bytes_read,
+        "in_flight": report.in_flight,
+        "counts": {kind.value: count for kind, count in report.counts.items()},
+        "problems": [
+            {"kind": item.kind.value, "subject": item.subject, "detail": item.detail} for item in report.problems
+        ],
+        "affected": report.affected,
+    }
+
+
+def _print_report(report: CheckReport) -> None:
+    click.echo(f"{report.versions} versions, {report.blobs} blobs, {report.inline} small objects looked at.")
+    for item in report.problems:
+        click.echo(f"{item.kind.value}: {item.subject}: {item.detail}")
+    for label in report.affected:
+        click.echo(f"lost content: {label}")
+    click.echo(
+        "Nothing is wrong."
+        if report.clean
+        else f"{sum(report.counts.values())} problems; orphans are removed by the server."
+    )
+
+
+@click.command()
+@click.argument("directory", type=click.Path(file_okay=False, exists=True, path_type=Path))
+@click.argument("target", type=click.Path(file_okay=False, path_type=Path))
+@click.option("--hard-links", is_flag=True, help="Share blobs with DIRECTORY where both lie on one file system.")
+@click.option(
+    "--without-keys", is_flag=True, help="Leave out the key file and the root credentials; keep them elsewhere."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+def backup(directory: Path, target: Path, *, hard_links: bool, without_keys: bool, as_json: bool) -> None:
+    r"""Copy the data DIRECTORY, which may be in use, into TARGET: one consistent moment.
+
+    \b
+    lakeshare backup ./data /mnt/backup
+    lakeshare backup ./data /mnt/backup        again: only what is new is copied
+    """
+    with progress_bar(shown=not as_json) as progress:
+        report = archive.backup(
+            directory.resolve(), target.resolve(), progress, hard_links=hard_links, keys=not without_keys
+        )
+    _print_carried(report, as_json=as_json)
+
+
+@click.command()
+@click.argument("source", type=click.Path(file_okay=False, exists=True, path_type=Path))
+@click.argument("directory", type=click.Path(file_okay=False, path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+def restore(source: Path, directory: Path, *, as_json: bool) -> None:
+    r"""Make the data DIRECTORY, which must be new or empty, from the backup in SOURCE.
+
+    \b
+    lakeshare restore /mnt/backup ./data
+    """
+    with progress_bar(shown=not as_json) as progress:
+        report = archive.restore(source.resolve(), directory.resolve(), progress)
+    _print_carried(report, as_json=as_json)
+
+
+def _print_carried(report: BackupReport, *, as_json: bool) -> None:
+    if as_json:
+        click.echo(orjson.dumps(asdict(report)).decode())
+        return
+    click.echo(f"{report.blobs} blobs, {report.kept} of them there already, {report.bytes_copied} bytes copied.")
+
+
+@contextmanager
+def progress_bar(*, shown: bool) -> Iterator[Progress]:
+    """Show a bar for each phase on a terminal; elsewhere nothing."""
+    if not shown or not sys.stderr.isatty():
+        yield silent
+        return
+    from rich.console import Console  # noqa: PLC0415 - slow to import, and only a terminal needs it
+    from rich.progress import Progress as Bars  # noqa: PLC0415
+
+    with Bars(console=Console(stderr=True), transient=True) as bars:
+        tasks: dict[str, TaskID] = {}
+
+        def show(phase: str, done: int, total: int) -> None:
+            if phase not in tasks:
+                tasks[phase] = bars.add_task(phase, total=total)
+            bars.update(tasks[phase], completed=done, total=total)
+
+        yield show
