@@ -24,7 +24,9 @@ class BareSqlite:
         self.connection = apsw.Connection(str(path))
         self.connection.pragma("journal_mode", "wal")
         self.connection.pragma("synchronous", "full")
-        self.connection.execute("CREATE TABLE kv(k BLOB PRIMARY KEY, gen INTEGER NOT NULL, v BLOB NOT NULL) WITHOUT ROWID")
+        self.connection.execute(
+            "CREATE TABLE kv(k BLOB PRIMARY KEY, gen INTEGER NOT NULL, v BLOB NOT NULL) WITHOUT ROWID"
+        )
         with self.connection:
             self.connection.executemany("INSERT INTO kv VALUES (?, 1, ?)", [(key, value) for key in keys])
         self.reader = apsw.Connection(str(path)).cursor()

@@ -55,7 +55,9 @@ class Bench:
     async def fill(self) -> None:
         """Put every key."""
         for start in range(0, KEYS, 1_000):
-            await self.state.commit(Transaction(changes=tuple(Put(key, VALUE) for key in self.keys[start : start + 1_000])))
+            await self.state.commit(
+                Transaction(changes=tuple(Put(key, VALUE) for key in self.keys[start : start + 1_000]))
+            )
 
     async def close(self) -> None:
         """Let go of both."""
@@ -179,7 +181,12 @@ async def measure(seconds: float) -> list[Row]:
         bench = Bench(Path(folder), seconds)
         await bench.fill()
         pairs: list[tuple[str, float | None, list[Callable[[], Awaitable[float]]], Callable[[], Awaitable[float]]]] = [
-            (f"commits, {WRITERS} writers", 0.5, [bench.bare_commits_from_threads, bench.bare_commits_from_tasks], bench.commits),
+            (
+                f"commits, {WRITERS} writers",
+                0.5,
+                [bench.bare_commits_from_threads, bench.bare_commits_from_tasks],
+                bench.commits,
+            ),
             ("strong point reads", 0.3, [bench.bare_reads], bench.reads),
             ("probes for the newest commit", None, [bench.bare_reads], bench.probes),
             ("records scanned, pages of 1 000", None, [bench.bare_scans], bench.scans),

@@ -14,8 +14,8 @@ from lakeshare.sqlite.readers import Readers, snapshot
 from tests.sqlite.test_committer import insert, names
 
 
-def count(cursor: apsw.Cursor) -> int:
-    return int(cursor.execute("SELECT count(*) FROM entries").fetchall()[0][0])
+def count(cursor: apsw.Cursor) -> object:
+    return cursor.execute("SELECT count(*) FROM entries").get
 
 
 async def test_each_read_sees_the_newest_commit(committer: GroupCommitter, path: Path) -> None:

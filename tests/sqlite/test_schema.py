@@ -62,5 +62,5 @@ def test_a_database_of_another_kind_is_refused(path: Path) -> None:
 def test_a_file_that_is_no_database_is_refused(path: Path) -> None:
     """Other bytes are an error that names the file."""
     path.write_bytes(b"these are other bytes, and many of them" * 100)
-    with pytest.raises(WrongDatabase, match="test.db"):
+    with pytest.raises(WrongDatabase, match=r"test\.db"):
         GroupCommitter(path, SCHEMA)

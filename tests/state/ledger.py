@@ -12,6 +12,7 @@ import os
 import random
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from lakeshare.state.decide import decide
@@ -102,8 +103,7 @@ async def _write(state: State, folder: Path, writer: str) -> None:
     file = os.open(folder / writer, os.O_WRONLY | os.O_CREAT, 0o600)
     while True:
         step += 1
-        number = step
-        await decide(state, lambda: plan(state, writer, number, choose), ATTEMPTS)
+        await decide(state, partial(plan, state, writer, step, choose), ATTEMPTS)
         os.pwrite(file, b"%012d" % step, 0)
 
 

@@ -14,6 +14,9 @@ from lakeshare.settings import Secret
 from lakeshare.state.codec import decode, encode, reader
 
 
+NO_SECRET = Secret("s")
+
+
 class Colour(Enum):
     RED = "red"
     BLUE = "blue"
@@ -40,7 +43,7 @@ class Everything:
     table: Mapping[str, int]
     inners: Mapping[str, tuple[Inner, ...]]
     maybe: Inner | None
-    secret: Secret = Secret("s")
+    secret: Secret = NO_SECRET
     extra: dict[str, str] = field(default_factory=dict)
 
 

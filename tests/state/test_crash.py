@@ -85,4 +85,4 @@ async def _progress(crew: Crew, before: dict[str, int]) -> None:
         if all(any(now[writer] > before[writer] for writer in worker) for worker in WORKERS):
             return
         await asyncio.sleep(0.01)
-    pytest.fail(f"a worker does not come on: {before} {now}")
+    pytest.fail(f"a worker does not come on: {before} {crew.acknowledged()}")

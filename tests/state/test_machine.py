@@ -41,7 +41,7 @@ T = TypeVar("T")
 FEED_ENTRIES = 6
 LIFETIME_SECONDS = 30
 
-parts = st.sampled_from(["a", "b", "a\x00", b"a", ""])
+parts: st.SearchStrategy[str | bytes] = st.sampled_from(["a", "b", "a\x00", b"a", ""])
 keys: st.SearchStrategy[Key] = st.lists(parts, min_size=1, max_size=3).map(tuple)
 expectations = st.one_of(
     st.builds(At, keys, st.integers(0, 12)),

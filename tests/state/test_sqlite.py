@@ -14,6 +14,7 @@ from lakeshare.errors import Kind
 from lakeshare.state.errors import StateFull, StateUnavailable, StateUnknown, StateUnusable
 from lakeshare.state.limits import MAX_PAGE_ROWS
 from lakeshare.state.port import Absent, Applied, At, Conflict, Cursor, News, Put, Transaction
+from lakeshare.state.sql import FORGET_EVERY
 from lakeshare.state.sqlite import SqliteState, backup
 from tests.sqlite.disk import watched_disk
 
@@ -115,6 +116,17 @@ async def test_state_is_there_after_it_was_closed(tmp_path: Path) -> None:
     assert await second.newest() == place
     assert (await second.get([("a",)]))[("a",)] is not None
     await second.close()
+
+
+async def test_the_feed_takes_no_more_room_than_its_bound(tmp_path: Path) -> None:
+    """Rows of forgotten commits are removed as commits go on."""
+    state = SqliteState(tmp_path / "state.db", feed_entries=10)
+    for _ in range(3 * FORGET_EVERY):
+        await state.commit(put("a"))
+    await state.close()
+    reader = apsw.Connection(str(tmp_path / "state.db"))
+    assert reader.execute("SELECT count(*), max(generation) FROM commits").get == (10, 3 * FORGET_EVERY)
+    reader.close()
 
 
 async def test_a_closed_state_is_unavailable(tmp_path: Path) -> None:

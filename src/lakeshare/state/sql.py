@@ -35,6 +35,8 @@ from lakeshare.state.port import (
 from lakeshare.state.prepared import Prepared, pack_changes, unpack_changes
 
 MILLISECONDS = 1_000
+FORGET_EVERY = 64
+"""Commits after which the feed is cut to its bound: doing it by each would be one more statement for all of them."""
 
 SCHEMA = Schema(
     application_id=0x4C53_5354,  # "LSST"
@@ -123,14 +125,16 @@ def newest(cursor: apsw.Cursor) -> Cursor:
     return Cursor(*_all(cursor, NEWEST)[0])
 
 
-def changes(cursor: apsw.Cursor, place: Cursor, limit: int) -> News | FellBehind:
-    """Read the feed after a place."""
+def changes(cursor: apsw.Cursor, place: Cursor, limit: int, feed_entries: int) -> News | FellBehind:
+    """Read the feed after a place; rows that are due to be forgotten are forgotten already."""
     with snapshot(cursor):
         now = newest(cursor)
         rows = _all(cursor, COMMITS, (place.generation, limit))
     if place == now:
         return News((), now)
-    if place.epoch != now.epoch or not rows or rows[0][0] != place.generation + 1:
+    if place.epoch != now.epoch or place.generation < now.generation - feed_entries:
+        return FellBehind(now)
+    if not rows or rows[0][0] != place.generation + 1:
         return FellBehind(now)
     commits = tuple(Committed(row[0], row[1], tuple(unpack_changes(row[2])), row[3]) for row in rows)
     return News(commits, Cursor(now.epoch, commits[-1].generation))
@@ -157,7 +161,8 @@ def commit(cursor: apsw.Cursor, prepared: Prepared, now_ms: int, feed_entries: i
             cursor.execute(RECORD, (encoded, generation, value))
     if prepared.receipt is not None:
         _keep(cursor, prepared.receipt, generation, now_ms)
-    cursor.execute(FORGET, (generation - feed_entries,))
+    if generation % FORGET_EVERY == 0:
+        cursor.execute(FORGET, (generation - feed_entries,))
     return Applied(generation)
 
 

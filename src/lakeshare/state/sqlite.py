@@ -76,7 +76,7 @@ class SqliteState:
     async def changes(self, cursor: Cursor, limit: int = limits.MAX_PAGE_ROWS) -> News | FellBehind:
         """Return the commits after a cursor; a long page is read in the pool."""
         check_page(limit)
-        query = partial(sql.changes, place=cursor, limit=limit)
+        query = partial(sql.changes, place=cursor, limit=limit, feed_entries=self._feed_entries)
         return self._read(query) if limit <= INLINE_ROWS else await self._read_long(query)
 
     async def close(self) -> None:
