@@ -6,7 +6,7 @@ Flags win over the environment, `LAKESHARE_*` over the names that AIStor users a
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, Field, dataclass, field, fields
+from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from typing import Any
 
 from lakeshare.errors import Kind, LakeshareError
@@ -38,6 +38,9 @@ class Secret(str):
         return str.__str__(self)
 
 
+LEVELS = ("debug", "info", "warning", "error")
+TOKEN_CHARACTERS = 16
+
 _BYTES = re.compile(r"(\d+)\s*([KMGT]i?B?)?\Z", re.IGNORECASE)
 _SPAN = re.compile(r"(\d+)\s*([smhd])?\Z")
 _YES = frozenset({"1", "true", "yes", "on"})
@@ -50,7 +53,8 @@ def size_bytes(text: str) -> int:
         msg = "write a number of bytes, or one with KiB, MiB, GiB or TiB"
         raise ValueError(msg)
     unit = (match[2] or "").upper()[:1]
-    return int(match[1]) * 1024 ** (" KMGT".index(unit) if unit else 0)
+    factor: int = 1024 ** (" KMGT".index(unit) if unit else 0)
+    return int(match[1]) * factor
 
 
 def seconds(text: str) -> int:
@@ -88,21 +92,33 @@ def whole(low: int, high: int) -> Callable[[str], int]:
     return read
 
 
-def setting(default: Any, help_text: str, read: Callable[[str], Any] = str, *aliases: str) -> Any:
-    """Describe one field of Settings; `aliases` are further environment names."""
-    return field(default=default, metadata={"help": help_text, "read": read, "aliases": aliases})
+def setting(default: Any, help_text: str, read: Callable[[str], Any] = str, *aliases: str, live: bool = False) -> Any:
+    """Describe one field of Settings; `aliases` are further environment names, `live` lets it change while we run."""
+    return field(default=default, metadata={"help": help_text, "read": read, "aliases": aliases, "live": live})
+
+
+def level(text: str) -> str:
+    """Read the name of a log level."""
+    if text.lower() not in LEVELS:
+        msg = "write debug, info, warning or error"
+        raise ValueError(msg)
+    return text.lower()
+
+
+def token(text: str) -> Secret:
+    """Read a secret that stands alone, and so must be long enough not to be guessed."""
+    if text and len(text) < TOKEN_CHARACTERS:
+        msg = f"write at least {TOKEN_CHARACTERS} characters"
+        raise ValueError(msg)
+    return Secret(text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """What an operator may choose. The order of fields is the order of `docs/settings.md`."""
 
-    address: str = setting(
-        "127.0.0.1:9000", "Address and port to listen on; `:9000` means every interface."
-    )
-    console_address: str = setting(
-        "", "Address and port of the console. Accepted; the console is not there yet."
-    )
+    address: str = setting("127.0.0.1:9000", "Address and port to listen on; `:9000` means every interface.")
+    console_address: str = setting("", "Address and port of the console. Accepted; the console is not there yet.")
     workers: int = setting(2, "Worker processes that answer requests.", whole(1, 256))
     tls_cert: str = setting("", "PEM file with the server's certificate chain; needs --tls-key.")
     tls_key: str = setting("", "PEM file with the private key of --tls-cert.")
@@ -116,24 +132,27 @@ class Settings:
         False, "Let the well-known pair minioadmin/minioadmin serve addresses other than loopback.", flag
     )
     domains: tuple[str, ...] = setting(
-        (), "Domains under which a host name's first label is the bucket (virtual-host style).", names
+        (), "Domains under which a host name's first label is the bucket (virtual-host style).", names, live=True
     )
-    region: str = setting("us-east-1", "Region reported to clients; any region is accepted in signatures.")
+    region: str = setting("us-east-1", "Region reported to clients; any region is accepted in signatures.", live=True)
     delta_sharing_endpoint: str = setting(
-        "", "URL that recipients reach this server by, put into profiles and presigned URLs.", str,
+        "",
+        "URL that recipients reach this server by, put into profiles and presigned URLs.",
+        str,
         "MINIO_DELTA_SHARING_ENDPOINT",
+        live=True,
     )
     trusted_proxies: tuple[str, ...] = setting(
         (), "Addresses or networks whose X-Forwarded-For and X-Forwarded-Proto are believed.", names
     )
     delta_commit_guard: bool = setting(
-        True, "Refuse to overwrite a Delta commit (_delta_log/<20 digits>.json) with other bytes.", flag
+        True, "Refuse to overwrite a Delta commit (_delta_log/<20 digits>.json) with other bytes.", flag, live=True
     )
     allow_sigv2: bool = setting(
-        True, "Accept presigned URLs of signature version 2, which boto3 makes by default.", flag
+        True, "Accept presigned URLs of signature version 2, which boto3 makes by default.", flag, live=True
     )
     free_space_watermark: int = setting(
-        1024**3, "Free bytes on the data disk under which writes are refused with 507.", size_bytes
+        1024**3, "Free bytes on the data disk under which writes are refused with 507.", size_bytes, live=True
     )
     garbage_grace: int = setting(
         7200, "Seconds that removed content stays readable by pinned URLs before it is collected.", seconds
@@ -150,13 +169,23 @@ class Settings:
     keep_alive: int = setting(75, "Seconds an idle connection is kept open.", seconds)
     shutdown_timeout: int = setting(30, "Seconds that requests in flight have to finish at shutdown.", seconds)
     auth_failure_rate: int = setting(
-        100, "Failed signatures a second, for each access key and each client address, before 503 SlowDown.",
+        100,
+        "Failed signatures a second, for each access key and each client address, before 503 SlowDown.",
         whole(1, 1_000_000),
+        live=True,
     )
     audit_file: str = setting("", "Folder of the audit log; `audit` in the data directory if unset, `-` for none.")
     audit_rotate: int = setting(64 * 1024**2, "Size in bytes at which an audit file is rotated.", size_bytes)
     audit_keep: int = setting(10, "Rotated audit files kept for each worker.", whole(1, 10_000))
-    log_level: str = setting("info", "Least severe log line to print: debug, info, warning or error.")
+    audit_webhook: str = setting("", "URL that audit events are posted to as well, in batches of lines of JSON.")
+    audit_webhook_token: Secret = setting(
+        Secret(""), "Bearer token sent with what is posted to --audit-webhook.", Secret
+    )
+    metrics_token: Secret = setting(
+        Secret(""), "Bearer token that reads /metrics; a signature with admin:Prometheus reads it too.", token
+    )
+    metrics_public: bool = setting(False, "Let anyone read /metrics.", flag, live=True)
+    log_level: str = setting("info", "Least severe log line to print: debug, info, warning or error.", level, live=True)
 
     @classmethod
     def read(cls, environ: Mapping[str, str], flags: Mapping[str, str | None]) -> "Settings":
@@ -167,11 +196,31 @@ class Settings:
             if found is None:
                 continue
             source, text = found
-            try:
-                chosen[item.name] = item.metadata["read"](text)
-            except ValueError as reason:
-                raise BadSetting(source, text, str(reason)) from None
+            chosen[item.name] = _value(item, source, text)
         return cls(**chosen)
+
+    def changed(self, overrides: Mapping[str, str]) -> "Settings":
+        """Return the settings with some of them read from other texts. Raises BadSetting."""
+        chosen: dict[str, Any] = {}
+        for item in fields(self):
+            if item.name in overrides:
+                chosen[item.name] = _value(item, item.name, overrides[item.name])
+        return replace(self, **chosen)
+
+
+def written_value(value: Any) -> str:
+    """Write the value of a setting as the text that gives it; a secret as `***`."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, tuple):
+        return ",".join(value)
+    return "" if value == "" else str(value)
+
+
+def sources_of(environ: Mapping[str, str], flags: Mapping[str, str | None]) -> dict[str, str]:
+    """Name the flag or environment variable of each setting that is given by one."""
+    found = ((item.name, _find(item, environ, flags)) for item in fields(Settings))
+    return {name: given[0] for name, given in found if given is not None}
 
 
 def flag_name(item: "Field[Any]") -> str:
@@ -189,9 +238,15 @@ def default_of(item: "Field[Any]") -> Any:
     return None if item.default is MISSING else item.default
 
 
-def _find(
-    item: "Field[Any]", environ: Mapping[str, str], flags: Mapping[str, str | None]
-) -> tuple[str, str] | None:
+def _value(item: "Field[Any]", source: str, text: str) -> Any:
+    try:
+        return item.metadata["read"](text)
+    except ValueError as reason:
+        shown = "***" if isinstance(default_of(item), Secret) else text
+        raise BadSetting(source, shown, str(reason)) from None
+
+
+def _find(item: "Field[Any]", environ: Mapping[str, str], flags: Mapping[str, str | None]) -> tuple[str, str] | None:
     if (given := flags.get(item.name)) is not None:
         return flag_name(item), given
     for name in env_names(item):
