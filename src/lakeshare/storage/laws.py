@@ -24,6 +24,8 @@ def check_condition(bucket: str, key: str, condition: Condition, current: Conten
         if current is not None:
             raise ConditionFailed(bucket, key, "absent")
         return
+    if condition.other_than is not None and current is not None and condition.other_than == current.etag:
+        raise ConditionFailed(bucket, key, "other than")
     if condition.etag is None and condition.size is None and condition.modified_at is None:
         return
     if current is None:

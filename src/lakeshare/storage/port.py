@@ -111,11 +111,13 @@ LATEST = VersionRef()
 class Condition:
     """What must hold of the key when a write is published. `etag` may be `*`: any object will do.
 
-    `size` and `modified_at` (whole seconds since 1970) serve deletes. A delete of what is not there never fails.
+    `other_than` is an ETag that the key must not have. `size` and `modified_at` (whole seconds since 1970) serve
+    deletes. A delete of what is not there never fails.
     """
 
     absent: bool = False
     etag: str | None = None
+    other_than: str | None = None
     size: int | None = None
     modified_at: int | None = None
 
@@ -211,6 +213,15 @@ class Bucket:
     name: str
     created_at_ns: int
     region: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BucketUsage:
+    """What a bucket holds: the objects that a listing shows, and the sum of their sizes."""
+
+    bucket: Bucket
+    objects: int
+    size_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,6 +325,10 @@ class ObjectStore(Protocol):
 
     async def buckets(self, prefix: str = "", after: str = "", limit: int = 10_000) -> Sequence[Bucket]:
         """Return buckets in order of their names."""
+        ...
+
+    async def usage(self) -> Sequence[BucketUsage]:
+        """Return what each bucket holds, by name; it may take as long as a listing of everything."""
         ...
 
     async def document(self, bucket: str, name: str) -> bytes:

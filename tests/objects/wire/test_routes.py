@@ -23,6 +23,7 @@ def call_for(route):
     params = {marker: "2" if marker == "list-type" else "x"} if marker else {}
     params |= {"partNumber": "1"} if route.name.startswith("UploadPart") else {}
     headers = {"x-amz-copy-source": "other/source"} if route.marker.endswith(COPY) else {}
+    headers |= {"x-amz-acl": "private"} if route.name.endswith("Acl") else {}
     headers |= {"x-amz-object-attributes": "ETag"} if route.name == "GetObjectAttributes" else {}
     return Call(TARGETS[route.scope], params, headers, signed=True, document=DOCUMENTS.get(route.name, b""))
 

@@ -49,7 +49,7 @@ def encode(_room: Room, call: AttributesCall, info: ObjectInfo) -> Response:
     if "ETag" in call.wanted:
         inner.append(xml.element("ETag", info.etag))
     if "Checksum" in call.wanted and info.checksum:
-        value = xml.element(f"Checksum{info.checksum.algorithm}", info.checksum.value.partition("-")[0])
+        value = xml.element(f"Checksum{info.checksum.algorithm}", info.checksum.value)
         inner.append(xml.group("Checksum", value, xml.element("ChecksumType", info.checksum.kind.value)))
     if "ObjectParts" in call.wanted and info.parts:
         inner.append(_parts(call, info))
@@ -75,7 +75,7 @@ def _parts(call: AttributesCall, info: ObjectInfo) -> str:
     ]
     return xml.group(
         "ObjectParts",
-        xml.element("TotalPartsCount", len(info.parts)),
+        xml.element("PartsCount", len(info.parts)),
         xml.element("PartNumberMarker", call.parts_after),
         xml.element("NextPartNumberMarker", page[-1][0] if page else 0),
         xml.element("MaxParts", call.parts_limit),

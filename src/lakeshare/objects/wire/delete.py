@@ -12,11 +12,11 @@ from lakeshare.objects.operations.delete import DeleteObjects
 from lakeshare.objects.room import Room
 from lakeshare.objects.wire import xml
 from lakeshare.objects.wire.call import Call
-from lakeshare.objects.wire.faults import fault_of
+from lakeshare.objects.wire.faults import fault_of, message_of
 from lakeshare.objects.wire.headers import date_seconds, write_condition
 from lakeshare.objects.wire.read import version_of
 from lakeshare.objects.wire.write import xml_response
-from lakeshare.storage.errors import ConditionFailed, NoSuchVersion
+from lakeshare.storage.errors import NoSuchVersion
 from lakeshare.storage.port import Condition, Delete, Deleted
 
 KEY_LIMIT = 1000
@@ -110,15 +110,10 @@ def _deleted(asked: Delete, done: Deleted) -> str:
 def _failed(asked: Delete, error: Exception) -> str:
     if not isinstance(error, LakeshareError):
         raise error
-    message = (
-        "At least one of the pre-conditions you specified did not hold"
-        if isinstance(error, ConditionFailed)
-        else error.message
-    )
     return xml.group(
         "Error",
         xml.element("Key", asked.key),
         xml.element("VersionId", asked.version),
         xml.element("Code", fault_of(error).code),
-        xml.element("Message", message),
+        xml.element("Message", message_of(error)),
     )

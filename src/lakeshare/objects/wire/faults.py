@@ -122,10 +122,27 @@ def encode_fault(error: LakeshareError, fault: Fault, resource: str, request_id:
     headers = _headers(error)
     if method == "HEAD" or fault.status == 304:
         return Response(fault.status, headers)
-    inner = [element("Code", fault.code), element("Message", error.message)]
+    inner = [element("Code", fault.code), element("Message", message_of(error))]
     inner += [element(tag, getattr(error, name, None)) for name, tag in _DETAILS]
     inner += [element("Resource", resource), element("RequestId", request_id), element("HostId", request_id)]
     return Response(fault.status, [*headers, ("content-type", "application/xml")], bare_document("Error", inner))
+
+
+_CONDITIONS = {
+    "absent": "If-None-Match",
+    "other than": "If-None-Match",
+    "etag": "If-Match",
+    "size": "x-amz-if-match-size",
+    "modified": "x-amz-if-match-last-modified-time",
+}
+
+
+def message_of(error: LakeshareError) -> str:
+    """Say an error; a failed condition by the header that asked for it."""
+    if isinstance(error, storage.ConditionFailed):
+        header = _CONDITIONS.get(error.condition, error.condition)
+        return f"At least one of the pre-conditions you specified did not hold: {header} for {error.bucket}/{error.key}"
+    return error.message
 
 
 _DETAILS = (

@@ -89,7 +89,7 @@ def tags_of(headers: Mapping[str, str]) -> Tags:
     if not text:
         return ()
     try:
-        pairs = parse_qsl(text, keep_blank_values=True, strict_parsing=True, max_num_fields=OBJECT_TAG_LIMIT)
+        pairs = parse_qsl(text, keep_blank_values=True, max_num_fields=OBJECT_TAG_LIMIT)
     except ValueError:
         raise InvalidTag(f"x-amz-tagging must be a query string of at most {OBJECT_TAG_LIMIT} tags") from None
     return tag_set(pairs, OBJECT_TAG_LIMIT)
@@ -103,10 +103,16 @@ def write_condition(headers: Mapping[str, str]) -> Condition:
     if none_match is not None and match is not None:
         raise NotImplementedYet("If-Match and If-None-Match in one write")
     if none_match is not None:
-        if none_match.strip() != "*":
-            raise NotImplementedYet("If-None-Match of a write with a value other than *")
-        return Condition(absent=True)
-    return Condition(etag=(match or "").strip().removeprefix("W/").strip('"'))
+        etag = _one_etag("If-None-Match", none_match)
+        return Condition(absent=True) if etag == "*" else Condition(other_than=etag)
+    return Condition(etag=_one_etag("If-Match", match or ""))
+
+
+def _one_etag(name: str, text: str) -> str:
+    etag = text.strip().removeprefix("W/").strip('"')
+    if not etag or "," in etag:
+        raise NotImplementedYet(f"{name} of a write with anything but one ETag or *")
+    return etag
 
 
 def read_condition(headers: Mapping[str, str], prefix: str = "") -> ReadCondition:

@@ -37,8 +37,6 @@ def decode_token(token: str) -> str:
 def decode_v2(call: Call) -> ListObjects:
     """Read a ListObjectsV2."""
     token = call.params.get("continuation-token")
-    if token == "":
-        raise InvalidArgument("continuation-token", "", "the continuation token provided is incorrect")
     start_after = call.param("start-after") or ""
     after = decode_token(token) if token else start_after
     return ListObjects(
@@ -78,7 +76,7 @@ def encode_v2(room: Room, call: ListObjects, page: Page) -> Response:
     write = _writer(url=call.url_encoded)
     next_token = encode_token(page.next_after) if page.next_after is not None else None
     inner = [
-        *_question(call.listing, write, url=call.url_encoded),
+        *_question(call.listing, write, write, url=call.url_encoded),
         xml.element("KeyCount", len(page.objects) + len(page.prefixes)),
         xml.element("IsTruncated", "false" if next_token is None else "true"),
         xml.element("ContinuationToken", call.token),
@@ -95,7 +93,7 @@ def encode_v1(room: Room, call: ListObjects, page: Page) -> Response:
     write = _writer(url=call.url_encoded)
     marker = page.next_after if call.listing.delimiter else None
     inner = [
-        *_question(call.listing, write, url=call.url_encoded),
+        *_question(call.listing, write, xml.escape, url=call.url_encoded),
         f"<Marker>{write(call.marker)}</Marker>",
         xml.element("IsTruncated", "false" if page.next_after is None else "true"),
         f"<NextMarker>{write(marker)}</NextMarker>" if marker is not None else "",
@@ -109,10 +107,13 @@ def _writer(*, url: bool) -> Callable[[str], str]:
     return xml.url_encoded if url else xml.escape
 
 
-def _question(listing: Listing, write: Callable[[str], str], *, url: bool) -> list[str]:
+def _question(
+    listing: Listing, write: Callable[[str], str], write_prefix: Callable[[str], str], *, url: bool
+) -> list[str]:
+    """Repeat the question. ListObjects never encodes the prefix: its clients do not decode it."""
     return [
         xml.element("Name", listing.bucket),
-        f"<Prefix>{write(listing.prefix)}</Prefix>",
+        f"<Prefix>{write_prefix(listing.prefix)}</Prefix>",
         f"<Delimiter>{write(listing.delimiter)}</Delimiter>" if listing.delimiter else "",
         xml.element("MaxKeys", listing.limit),
         "<EncodingType>url</EncodingType>" if url else "",

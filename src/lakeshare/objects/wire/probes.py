@@ -140,8 +140,14 @@ def encode_acl(room: Room, _call: object, _found: object) -> Response:
 
 
 def encode_set_acl(_room: Room, _call: object, _found: object) -> Response:
-    """Say that ACLs are not offered."""
-    raise AclNotSupported
+    """Say that the one ACL there is was set; any other was refused when it was read."""
+    return Response(200)
+
+
+def refuse_other_acl(call: Call) -> None:
+    """Refuse every ACL but the one that everything has."""
+    if call.headers.get("x-amz-acl") != "private" or any(name.startswith("x-amz-grant-") for name in call.headers):
+        raise AclNotSupported
 
 
 def encode_request_payment(_room: Room, _call: BucketCall, _bucket: Bucket) -> Response:

@@ -11,7 +11,7 @@ from lakeshare.objects.operations.read import Reading, ReadObject
 from lakeshare.objects.room import Room
 from lakeshare.objects.wire.call import Call
 from lakeshare.objects.wire.headers import META, checksum_header, read_condition
-from lakeshare.storage.port import LATEST, ObjectInfo, VersionRef
+from lakeshare.storage.port import LATEST, Checksum, ObjectInfo, VersionRef
 
 PIN_PARAM = "x-lakeshare-pin"
 _OVERRIDES = {
@@ -80,17 +80,20 @@ def encode(_room: Room, call: ReadObject, reading: Reading) -> Response:
         headers.append(("content-range", f"bytes {reading.start}-{reading.stop - 1}/{info.size}"))
     if call.part is not None and info.parts:
         headers.append(("x-amz-mp-parts-count", str(len(info.parts))))
-    if call.with_checksum and info.checksum and not reading.partial:
-        headers += checksum_header(info.checksum)
+    if call.with_checksum and info.checksum and (checksum := _checksum_of(call, reading)):
+        headers += [checksum_header(checksum)[0], ("x-amz-checksum-type", info.checksum.kind.value)]
     if call.overrides:
         named = {name for name, _ in call.overrides}
         headers = [pair for pair in headers if pair[0] not in named] + list(call.overrides)
-    return Response(206 if reading.partial and _says_partial(reading, call) else 200, headers, reading.spans)
+    return Response(206 if reading.partial else 200, headers, reading.spans)
 
 
-def _says_partial(reading: Reading, call: ReadObject) -> bool:
-    """Say whether the answer is a 206; part 1 of an object without parts is one too, as S3 has it."""
-    return call.part is not None or reading.partial
+def _checksum_of(call: ReadObject, reading: Reading) -> Checksum | None:
+    """Return the checksum of what is sent: of the whole, or of one part; a range has none."""
+    info = reading.info
+    if call.part is not None and info.parts:
+        return info.parts[call.part - 1].checksum
+    return None if reading.partial and call.part is None else info.checksum
 
 
 def object_headers(info: ObjectInfo) -> list[tuple[str, str]]:

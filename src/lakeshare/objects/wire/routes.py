@@ -104,6 +104,16 @@ def _bucket_call(action: str) -> Callable[[Call], BucketCall]:
     return lambda call: BucketCall(call.bucket, action)
 
 
+def _set_bucket_acl(call: Call) -> BucketCall:
+    probes.refuse_other_acl(call)
+    return BucketCall(call.bucket, "s3:PutBucketAcl")
+
+
+def _set_object_acl(call: Call) -> ObjectCall:
+    probes.refuse_other_acl(call)
+    return ObjectCall(call.bucket, call.key, "s3:PutObjectAcl", read_wire.version_of(call))
+
+
 def _object_call(action: str) -> Callable[[Call], ObjectCall]:
     return lambda call: ObjectCall(call.bucket, call.key, action, read_wire.version_of(call))
 
@@ -143,7 +153,7 @@ ROUTES: tuple[Route, ...] = (
     Route("GetBucketAcl", "GET", "bucket", "acl", "s3:GetBucketAcl",
           _bucket_call("s3:GetBucketAcl"), _FIND, probes.encode_acl),
     Route("PutBucketAcl", "PUT", "bucket", "acl", "s3:PutBucketAcl",
-          _bucket_call("s3:PutBucketAcl"), _FIND, probes.encode_set_acl),
+          _set_bucket_acl, _FIND, probes.encode_set_acl),
     Route("GetBucketRequestPayment", "GET", "bucket", "requestPayment", "s3:GetBucketRequestPayment",
           _bucket_call("s3:GetBucketRequestPayment"), _FIND, probes.encode_request_payment),
     Route("GetBucketPolicy", "GET", "bucket", "policy", "s3:GetBucketPolicy",
@@ -176,7 +186,7 @@ ROUTES: tuple[Route, ...] = (
     Route("GetObjectAcl", "GET", "key", "acl", "s3:GetObjectAcl",
           _object_call("s3:GetObjectAcl"), _FIND_OBJECT, probes.encode_acl),
     Route("PutObjectAcl", "PUT", "key", "acl", "s3:PutObjectAcl",
-          _object_call("s3:PutObjectAcl"), _FIND_OBJECT, probes.encode_set_acl),
+          _set_object_acl, _FIND_OBJECT, probes.encode_set_acl),
     Route("GetObjectRetention", "GET", "key", "retention", "s3:GetObjectRetention",
           _object_call("s3:GetObjectRetention"), _FIND_OBJECT, probes.encode_no_lock),
     Route("GetObjectLegalHold", "GET", "key", "legal-hold", "s3:GetObjectLegalHold",
