@@ -30,6 +30,7 @@ from lakeshare.storage.port import (
     NULL_VERSION,
     Assembly,
     Bucket,
+    BucketUsage,
     Checksum,
     Copy,
     Delete,
@@ -171,6 +172,12 @@ class MemoryStore:
         """Return buckets in order of their names."""
         names = sorted(name for name in self._buckets if name.startswith(prefix) and name > after)
         return [self._buckets[name].bucket for name in names[:limit]]
+
+    async def usage(self) -> Sequence[BucketUsage]:
+        """Return what each bucket holds."""
+        held = sorted(self._buckets.items())
+        sizes = [(found.bucket, [each.info.size for each in found.latest.values()]) for _, found in held]
+        return [BucketUsage(bucket, len(each), sum(each)) for bucket, each in sizes]
 
     async def document(self, bucket: str, name: str) -> bytes:
         """Return a bucket's configuration document."""

@@ -24,7 +24,7 @@ from lakeshare.storage.errors import StoreFailed, StoreFull
 from lakeshare.storage.ids import new_upload_id
 from lakeshare.storage.local import layout as layouts
 from lakeshare.storage.local.copying import PartSource
-from lakeshare.storage.local.index import buckets, listing, objects, uploads
+from lakeshare.storage.local.index import buckets, listing, objects, uploads, usage
 from lakeshare.storage.local.index.objects import BlobPayload, Payload, SmallPayload
 from lakeshare.storage.local.index.schema import INDEX
 from lakeshare.storage.local.index.uploads import NewPart
@@ -36,6 +36,7 @@ from lakeshare.storage.port import (
     LATEST,
     Assembly,
     Bucket,
+    BucketUsage,
     Checksum,
     Copy,
     Delete,
@@ -77,6 +78,10 @@ class LocalStore:
         """Open a data directory, making it if need be; under the watermark's free bytes writes are refused."""
         return cls(layouts.prepare(root), free_space_watermark)
 
+    def set_watermark(self, watermark_bytes: int) -> None:
+        """Refuse writes under another number of free bytes from now on."""
+        self._space.watermark_bytes = watermark_bytes
+
     async def create_bucket(self, name: str, region: str = "") -> Bucket:
         """Make a bucket."""
         bucket = Bucket(name, time.time_ns(), region)
@@ -93,6 +98,13 @@ class LocalStore:
     async def buckets(self, prefix: str = "", after: str = "", limit: int = 10_000) -> Sequence[Bucket]:
         """Return buckets in order of their names."""
         return self._reads.run(lambda cursor: buckets.page(cursor, prefix, after, limit))
+
+    async def usage(self) -> Sequence[BucketUsage]:
+        """Return what each bucket holds, read in the pool."""
+        try:
+            return await self._readers.run(usage.tally)
+        except DatabaseError as error:
+            raise StoreFailed(str(error)) from error
 
     async def document(self, bucket: str, name: str) -> bytes:
         """Return a bucket's configuration document."""
