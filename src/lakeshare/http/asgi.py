@@ -43,7 +43,7 @@ class Edge:
             if response.after is None:
                 await transmit(response, scope, send)
             else:
-                await _transmit_counted(response, scope, send)
+                await _transmit_counted(response, scope, send, response.after)
         except (ClientGone, PeerGone):
             return
         except Exception as error:  # noqa: BLE001 - the outermost middleware
@@ -88,7 +88,7 @@ async def transmit(response: Response, scope: Scope, send: Send) -> None:
         await _send_stream(body, send, wanted=scope["method"] != "HEAD" and response.status not in BODILESS)
 
 
-async def _transmit_counted(response: Response, scope: Scope, send: Send) -> None:
+async def _transmit_counted(response: Response, scope: Scope, send: Send, after: Callable[[int, bool], None]) -> None:
     sent = 0
     whole = False
 
@@ -98,11 +98,14 @@ async def _transmit_counted(response: Response, scope: Scope, send: Send) -> Non
         sent += message.get("count", 0) or len(message.get("body", b""))
 
     try:
-        await transmit(response, scope, count)
+        if isinstance(response.body, bytes):
+            await transmit(response, scope, send)
+            sent = len(response.body)
+        else:
+            await transmit(response, scope, count)
         whole = True
     finally:
-        if response.after is not None:
-            response.after(0 if scope["method"] == "HEAD" else sent, whole)
+        after(0 if scope["method"] == "HEAD" else sent, whole)
 
 
 def _has_length(response: Response) -> bool:
