@@ -32,7 +32,7 @@ from lakeshare.storage.local.pausing import collection_paused
 
 BACKUP_VERSION = 1
 COPY_BYTES = 1024 * 1024
-FORMAT_FILE = "format.json"
+_KNOWN = "SELECT EXISTS (SELECT 1 FROM blob WHERE id = ?)"
 
 
 class WrongBackup(StorageError):
@@ -196,10 +196,11 @@ def _carry_one(source: Layout, target: Layout, blob: _Blob, *, hard_links: bool)
 def _copy(source: Path, target: Path, blob: _Blob) -> None:
     """Copy a file, durable when this returns, and compare it with its checksum on the way."""
     crc64 = size = 0
-    with source.open("rb", buffering=0) as reader, target.open("wb", buffering=0) as writer:
+    with source.open("rb", buffering=0) as reader, target.open("wb") as writer:
         while chunk := reader.read(COPY_BYTES):
             crc64, size = crc64nvme(chunk, crc64), size + len(chunk)
             writer.write(chunk)
+        writer.flush()
         os.fsync(writer.fileno())
     if (size, crc64) != (blob.size, blob.crc64):
         target.unlink()
@@ -212,7 +213,8 @@ def _remove_older(target: Path, index: Path) -> None:
     for path in target.glob("index-*.db*"):
         if path.name != index.name:
             path.unlink()
-    known = {blob.id.hex() for blob in _blobs(index)}
-    for path in target.glob("blobs/*/*"):
-        if path.name not in known:
+    with contextlib.closing(open_reader(index)) as reader:
+        for path in target.glob("blobs/*/*"):
+            if not path.name.startswith(".") and reader.execute(_KNOWN, (bytes.fromhex(path.name),)).get:
+                continue
             path.unlink()
