@@ -10,7 +10,7 @@ from lakeshare.identity.authorise import Decision, authorise
 from lakeshare.identity.caller import ANONYMOUS, Caller, Need
 from lakeshare.identity.circumstances import Circumstances
 from lakeshare.identity.directory import Directory
-from lakeshare.identity.errors import IdentityError, TooManyFailures
+from lakeshare.identity.errors import AccessKeyUnknown, SignatureMismatch, TooManyFailures
 from lakeshare.identity.policy.compiled import CompiledPolicy
 from lakeshare.identity.sigv4.verified import KeyLookup, Verified
 from lakeshare.identity.sigv4.verify import verify
@@ -71,10 +71,8 @@ class Gate:
                 body_sha256=body_sha256,
             )
             caller = ANONYMOUS if verified is None else view.resolve(verified.access_key, verified.session_token, now)
-        except TooManyFailures:
-            raise
-        except IdentityError as refusal:
-            self._throttle.failed(now, getattr(refusal, "access_key", ""), request.peer)
+        except (AccessKeyUnknown, SignatureMismatch) as refusal:
+            self._throttle.failed(now, refusal.access_key, request.peer)
             raise
         return Admission(caller, verified, _circumstances(request, verified, now))
 

@@ -51,7 +51,7 @@ def _host_bucket(host: str, domains: tuple[str, ...]) -> str:
 
 
 def params_of(raw_query: str) -> dict[str, str]:
-    """Read query parameters; the first of a name counts, a plus sign is a space here as for every S3 client."""
+    """Read query parameters; the first of a name counts, and a plus sign is a plus, as it is signed."""
     if not raw_query:
         return {}
     pairs = raw_query.split("&", PARAM_LIMIT)
@@ -60,7 +60,7 @@ def params_of(raw_query: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for pair in pairs:
         name, _, value = pair.partition("=")
-        found.setdefault(decode_text(name), decode_text(value.replace("+", " ") if "+" in value else value))
+        found.setdefault(decode_text(name), decode_text(value))
     return found
 
 
