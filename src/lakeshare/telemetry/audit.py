@@ -74,6 +74,7 @@ class AuditLog:
         self._closing = threading.Event()
         self._complained_at = -COMPLAINT_SECONDS
         self._untold = 0
+        self.closed = False
         self.lost = 0
         """Events that no disk would take, since the start."""
         self._thread = threading.Thread(target=self._run, name="lakeshare-audit", daemon=True)
@@ -92,6 +93,7 @@ class AuditLog:
 
     def close(self) -> None:
         """Write what is left and end the thread."""
+        self.closed = True
         self._closing.set()
         self._thread.join()
         self._make_room(0)
