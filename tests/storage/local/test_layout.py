@@ -2,6 +2,7 @@
 
 import json
 import stat
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -53,3 +54,11 @@ def test_making_a_directory_can_be_tried_again(tmp_path):
     layout = prepare(tmp_path / "data", fanout_digits=1)
     layout.format_file.unlink()
     assert prepare(tmp_path / "data", fanout_digits=1) == layout
+
+
+def test_of_several_first_starts_one_names_the_deployment(tmp_path):
+    """Processes that start at once on an empty folder agree on what they made."""
+    with ThreadPoolExecutor(8) as threads:
+        layouts = list(threads.map(lambda _: prepare(tmp_path / "data", fanout_digits=1), range(8)))
+    assert len(set(layouts)) == 1
+    assert sorted(path.name for path in (tmp_path / "data").iterdir()) == ["blobs", "format.json", "index", "tmp"]

@@ -7,6 +7,7 @@
 - `tmp/`: payloads on their way in, where the file system cannot hold them without a name
 """
 
+import contextlib
 import os
 import uuid
 from dataclasses import dataclass
@@ -106,7 +107,21 @@ def sync_folder(path: Path | str) -> None:
 
 
 def write_durably(path: Path, data: bytes) -> None:
-    """Write a small file whole, or not at all."""
+    """Write a small file whole, or not at all, in place of one that is there."""
+    _temporary(path, data).replace(path)
+    sync_folder(path.parent)
+
+
+def write_once(path: Path, data: bytes) -> None:
+    """Write a small file whole, unless it is there: of several writers the first wins."""
+    temporary = _temporary(path, data)
+    with contextlib.suppress(FileExistsError):
+        path.hardlink_to(temporary)
+    temporary.unlink()
+    sync_folder(path.parent)
+
+
+def _temporary(path: Path, data: bytes) -> Path:
     temporary = path.with_name(f"{path.name}.{uuid.uuid4().hex}")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
@@ -114,14 +129,13 @@ def write_durably(path: Path, data: bytes) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-    temporary.replace(path)
-    sync_folder(path.parent)
+    return temporary
 
 
 def _make(layout: Layout) -> None:
-    """Make the folders, durable, and only then the file that says they are there."""
-    if layout.blobs.exists() and layout.index.exists():
-        raise WrongLayout(layout.root, "format.json is missing though blobs and an index are there")
+    """Make the folders, durable, and only then the file that says they are there. Several may do so at once."""
+    if layout.index.exists() and not layout.format_file.exists():
+        raise WrongLayout(layout.root, "format.json is missing though an index is there")
     layout.root.mkdir(mode=PRIVATE, parents=True, exist_ok=True)
     for folder in (layout.index.parent, layout.blobs, layout.temporary):
         folder.mkdir(mode=PRIVATE, exist_ok=True)
@@ -134,5 +148,5 @@ def _make(layout: Layout) -> None:
         "fanout_digits": layout.fanout_digits,
         "deployment": str(uuid.uuid4()),
     }
-    write_durably(layout.format_file, orjson.dumps(description, option=orjson.OPT_INDENT_2))
+    write_once(layout.format_file, orjson.dumps(description, option=orjson.OPT_INDENT_2))
     sync_folder(layout.root.parent)

@@ -12,6 +12,7 @@ from lakeshare.storage.local.index.rows import unsigned
 EVERY = 10_000
 """Rows between two calls of the progress function."""
 
+_COUNT = """SELECT (SELECT count(*) FROM object) + (SELECT count(*) FROM history) + (SELECT count(*) FROM part)"""
 _HOLDERS = """
 SELECT 'object ' || coalesce((SELECT name FROM bucket WHERE id = bucket_id), '?') || '/' || key, size, crc64, content
     FROM object
@@ -24,7 +25,7 @@ SELECT 'part ' || number || ' of upload ' || upload_id, size, crc64, content FRO
 
 def check_rows(cursor: apsw.Cursor, ledger: Ledger, report: CheckReport, progress: Progress, *, deep: bool) -> None:
     """Add up what rows hold, and compare it with what the index counts."""
-    total = int(cursor.execute("SELECT (SELECT count(*) FROM object) + (SELECT count(*) FROM history)").get)
+    total = int(cursor.execute(_COUNT).get)
     for label, size, crc64, content in _rows(cursor, _HOLDERS):
         report.versions += 1
         if ledger.hold(label, size, crc64, content) != size:
