@@ -77,7 +77,8 @@ def test_an_error_has_its_traceback_on_the_same_line(log: logging.Logger, lines:
         log.exception("failed", extra={"request_id": "ABC"})
     line = lines.getvalue()
     assert line.count("\n") == 1
-    assert 'request_id=ABC error="ValueError: invalid literal for int() with base 10: 'the reason'" traceback="' in line
+    assert 'request_id=ABC error="ValueError: invalid literal' in line
+    assert ' traceback="' in line
     assert "test_log.py" in line
 
 
