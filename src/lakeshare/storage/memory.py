@@ -1,14 +1,11 @@
 """The object store in memory: every law of the port, and no disk. For tests, and for trying things out."""
 
 import time
-from bisect import bisect_left, bisect_right, insort
-from collections import deque
+from bisect import insort
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field, replace
-from types import TracebackType
+from dataclasses import replace
 
-from lakeshare.http.response import Spans
 from lakeshare.storage.errors import (
     BucketExists,
     BucketNotEmpty,
@@ -25,6 +22,7 @@ from lakeshare.storage.ids import new_pin, new_upload_id
 from lakeshare.storage.keys import Roll, Start, start_of
 from lakeshare.storage.laws import Content as Written
 from lakeshare.storage.laws import check_condition, check_put, next_time
+from lakeshare.storage.memory_buckets import HeldBucket, HeldUpload, HeldVersion, MemoryContent, MemoryStaging
 from lakeshare.storage.port import (
     LATEST,
     NULL_VERSION,
@@ -56,106 +54,20 @@ GRACE_SECONDS = 7200
 NANOSECONDS = 1_000_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryContent:
-    """Bytes at hand."""
-
-    data: bytes
-
-    def spans(self, start: int, stop: int) -> Spans:
-        """Return the bytes from `start` up to `stop`."""
-        return (self.data[start:stop],) if start < stop else ()
-
-
-class MemoryStaging:
-    """Bytes on their way in, kept in a list."""
-
-    def __init__(self, algorithms: frozenset[str]) -> None:
-        self.size = 0
-        self.chunks: list[bytes] = []
-        self.digests = Digests(algorithms)
-
-    async def write(self, chunk: bytes) -> None:
-        """Take the next bytes."""
-        self.size += len(chunk)
-        self.chunks.append(bytes(chunk))
-        self.digests.update((chunk,))
-
-    async def digest(self, algorithm: str) -> bytes:
-        """Return a digest of all bytes written."""
-        return self.digests.digest(algorithm)
-
-    async def __aenter__(self) -> Staging:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
-    ) -> None:
-        self.chunks.clear()
-
-
-@dataclass(frozen=True, slots=True)
-class _Version:
-    info: ObjectInfo
-    data: bytes
-    crc64: int
-
-    @property
-    def written(self) -> Written:
-        return Written(self.info.size, self.info.etag, self.crc64, self.info.modified_at_ns)
-
-
-@dataclass(slots=True)
-class _Upload:
-    upload: Upload
-    parts: dict[int, tuple[Part, bytes]] = field(default_factory=dict)
-
-
-@dataclass(slots=True)
-class _Bucket:
-    """One bucket: its keys in order, the latest version of each, what was retired, and its uploads."""
-
-    bucket: Bucket
-    keys: list[str] = field(default_factory=list)
-    latest: dict[str, _Version] = field(default_factory=dict)
-    retired: dict[tuple[str, str], _Version] = field(default_factory=dict)
-    retired_at: deque[tuple[int, tuple[str, str]]] = field(default_factory=deque)
-    uploads: dict[str, _Upload] = field(default_factory=dict)
-    documents: dict[str, bytes] = field(default_factory=dict)
-
-    def scan(self, prefix: str, start: Start, count: int) -> list[str]:
-        """Return up to so many keys under a prefix from a place on."""
-        first = bisect_left(self.keys, start.key) if start.inclusive else bisect_right(self.keys, start.key)
-        return [key for key in self.keys[first : first + count] if key.startswith(prefix)]
-
-    def retire(self, key: str, now_ns: int) -> None:
-        """Take a key's latest version away; its pin stays readable until the grace ends."""
-        version = self.latest.pop(key)
-        del self.keys[bisect_left(self.keys, key)]
-        pinned = (key, version.info.pin)
-        self.retired[pinned] = version
-        self.retired_at.append((now_ns, pinned))
-
-    def forget(self, before_ns: int) -> None:
-        """Drop what was retired before a time."""
-        while self.retired_at and self.retired_at[0][0] < before_ns:
-            self.retired.pop(self.retired_at.popleft()[1], None)
-
-
 class MemoryStore:
     """An ObjectStore whose contents end with it."""
 
     def __init__(self, grace_seconds: int = GRACE_SECONDS, clock_ns: Callable[[], int] = time.time_ns) -> None:
         self._grace_ns = grace_seconds * NANOSECONDS
         self._clock_ns = clock_ns
-        self._buckets: dict[str, _Bucket] = {}
+        self._buckets: dict[str, HeldBucket] = {}
 
     async def create_bucket(self, name: str, region: str = "") -> Bucket:
         """Make a bucket."""
         if name in self._buckets:
             raise BucketExists(name)
         bucket = Bucket(name, self._clock_ns(), region)
-        self._buckets[name] = _Bucket(bucket)
+        self._buckets[name] = HeldBucket(bucket)
         return bucket
 
     async def delete_bucket(self, name: str) -> None:
@@ -272,7 +184,7 @@ class MemoryStore:
         """Begin a multipart upload."""
         now = self._clock_ns()
         made = replace(upload, id=new_upload_id(now), created_at_ns=now, parts=(), completed_pin=None)
-        self._of(upload.bucket).uploads[made.id] = _Upload(made)
+        self._of(upload.bucket).uploads[made.id] = HeldUpload(made)
         return made
 
     async def upload(self, bucket: str, key: str, upload_id: str) -> Upload:
@@ -344,13 +256,13 @@ class MemoryStore:
         """Let go of everything."""
         self._buckets.clear()
 
-    def _of(self, bucket: str) -> _Bucket:
+    def _of(self, bucket: str) -> HeldBucket:
         try:
             return self._buckets[bucket]
         except KeyError:
             raise NoSuchBucket(bucket) from None
 
-    def _find(self, bucket: str, key: str, ref: VersionRef) -> _Version:
+    def _find(self, bucket: str, key: str, ref: VersionRef) -> HeldVersion:
         held = self._of(bucket)
         latest = held.latest.get(key)
         if ref.pin is not None:
@@ -387,11 +299,11 @@ class MemoryStore:
             put.tags,
             parts,
         )
-        held.latest[put.key] = _Version(info, data, written.crc64)
+        held.latest[put.key] = HeldVersion(info, data, written.crc64)
         insort(held.keys, put.key)
         return info
 
-    def _delete(self, bucket: str, held: _Bucket, delete: Delete) -> Deleted | Exception:
+    def _delete(self, bucket: str, held: HeldBucket, delete: Delete) -> Deleted | Exception:
         current = held.latest.get(delete.key)
         if current is None or delete.version not in {None, NULL_VERSION}:
             return Deleted(delete.key, existed=False, version=delete.version)
@@ -402,7 +314,7 @@ class MemoryStore:
         held.retire(delete.key, self._clock_ns())
         return Deleted(delete.key, existed=True, version=delete.version)
 
-    def _under_way(self, upload: Upload) -> _Upload:
+    def _under_way(self, upload: Upload) -> HeldUpload:
         found = self._of(upload.bucket).uploads.get(upload.id)
         if found is None or found.upload.completed_pin:
             raise NoSuchUpload(upload.id)
