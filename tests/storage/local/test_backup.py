@@ -151,3 +151,16 @@ async def test_a_restored_store_goes_on(local, root, tmp_path, world_of):
     page = await again.store.list(Listing("b"))
     assert [one.key for one in page.objects] == ["a", "b"]
     await again.store.close()
+
+
+async def test_a_restore_counts_once_all_is_there(local, root, tmp_path):
+    """What else is put into a restored directory is there before the directory can be opened."""
+    backup(root, tmp_path / "kept")
+    seen = []
+    restore(
+        tmp_path / "kept",
+        tmp_path / "new",
+        before_it_counts=lambda: seen.append((tmp_path / "new" / "format.json").exists()),
+    )
+    assert seen == [False]
+    assert (tmp_path / "new" / "format.json").exists()

@@ -14,7 +14,7 @@ import os
 import shutil
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -109,8 +109,13 @@ def backup(root: Path, target: Path, *, hard_links: bool = False, progress: Prog
     return report
 
 
-def restore(source: Path, root: Path, *, progress: Progress = silent) -> BackupReport:
-    """Make a data directory of a backup; every blob is compared with its checksum on the way. Raises WrongBackup."""
+def restore(
+    source: Path, root: Path, *, progress: Progress = silent, before_it_counts: Callable[[], None] | None = None
+) -> BackupReport:
+    """Make a data directory of a backup; every blob is compared with its checksum on the way. Raises WrongBackup.
+
+    What else belongs into the directory is put there by `before_it_counts`: until that returns, no server opens it.
+    """
     manifest = _manifest(source)
     if root.exists() and any(root.iterdir()):
         raise WrongBackup(root, "it is not empty, and a restore overwrites nothing")
@@ -124,6 +129,8 @@ def restore(source: Path, root: Path, *, progress: Progress = silent) -> BackupR
         "fanout_digits": manifest.fanout_digits,
         "deployment": manifest.deployment,
     }
+    if before_it_counts is not None:
+        before_it_counts()
     sync_folder(layout.root)
     write_durably(layout.format_file, orjson.dumps(described, option=orjson.OPT_INDENT_2))
     return report
