@@ -10,8 +10,9 @@ import time
 import pytest
 
 from lakeshare.storage.local.fsck import check
-from tests.durability.writers import Writer, client
+from tests.durability.writers import Writer
 from tests.live import running
+from tests.raw import RawClient
 
 WRITERS = 6
 SHORT_ROUNDS = 6
@@ -26,7 +27,7 @@ def kill_everything(process) -> None:
 
 def one_round(data, writers, chance) -> None:
     with contextlib.suppress(Killed), running(data) as server:
-        sender = client(server)
+        sender = RawClient.of(server)
         sender.send("PUT", "/durable")
         sender.close()
         assert [line for writer in writers for line in writer.check(server)] == []

@@ -4,49 +4,13 @@ import hashlib
 import http.client
 import random
 import threading
-import time
 from dataclasses import dataclass, field
 from urllib.parse import quote
 
-from lakeshare.identity.sigv4.keys import Credentials
-from lakeshare.identity.sigv4.sign import Signer
-from lakeshare.settings import Secret
+from tests.raw import RawClient
 
 PART = 5 * 1024 * 1024
 GONE = None
-
-
-@dataclass(slots=True)
-class Client:
-    """A signing HTTP client of one connection, which is opened anew when it breaks."""
-
-    port: int
-    signer: Signer
-    connection: http.client.HTTPConnection | None = None
-
-    def send(self, method, path, body=b"", **headers):
-        url = f"http://127.0.0.1:{self.port}{path}"
-        digest = hashlib.sha256(body).hexdigest()
-        given = {name.replace("_", "-"): value for name, value in headers.items()}
-        signed = self.signer.headers(method, url, time.time(), given, digest)
-        if self.connection is None:
-            self.connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
-        try:
-            self.connection.request(method, path, body, signed)
-            answer = self.connection.getresponse()
-            return answer.status, dict(answer.getheaders()), answer.read()
-        except (OSError, http.client.HTTPException):
-            self.close()
-            raise
-
-    def close(self):
-        if self.connection is not None:
-            self.connection.close()
-        self.connection = None
-
-
-def client(server):
-    return Client(server.port, Signer(Credentials(server.access_key, Secret(server.secret_key))))
 
 
 @dataclass(slots=True)
@@ -65,7 +29,7 @@ class Writer:
         """Write until told to stop, or until the server is gone."""
         chance = random.Random(self.seed)
         self.seed += 1
-        sender = client(server)
+        sender = RawClient.of(server)
         try:
             while not stop.is_set():
                 self._step(sender, chance)
@@ -90,10 +54,10 @@ class Writer:
             self.refused.append(f"{key}: {status}")
         self.pending.pop(key, None)
 
-    def _put(self, sender, key, body, **headers):
+    def _put(self, sender, key, body, headers=None):
         digest = hashlib.sha256(body).hexdigest()
         self.pending[key] = digest
-        status, _, _ = sender.send("PUT", self._path(key), body, **headers)
+        status = sender.send("PUT", self._path(key), body, headers).status
         if headers and status == 200 and self.known.get(key, GONE) is not GONE:
             self.refused.append(f"{key}: a second winner")
         self._settle(key, status, digest)
@@ -105,11 +69,11 @@ class Writer:
         self._put(sender, key, chance.randbytes(chance.randrange(100_000, 1_500_000)))
 
     def _absent(self, sender, chance, key):
-        self._put(sender, key, chance.randbytes(500), if_none_match="*")
+        self._put(sender, key, chance.randbytes(500), {"if-none-match": "*"})
 
     def _delete(self, sender, _chance, key):
         self.pending[key] = GONE
-        status, _, _ = sender.send("DELETE", self._path(key))
+        status = sender.send("DELETE", self._path(key)).status
         self._settle(key, status, GONE)
 
     def _copy(self, sender, chance, key):
@@ -118,30 +82,29 @@ class Writer:
         if value is GONE or source == key:
             return
         self.pending[key] = value
-        status, _, _ = sender.send("PUT", self._path(key), x_amz_copy_source=self._path(source))
+        status = sender.send("PUT", self._path(key), headers={"x-amz-copy-source": self._path(source)}).status
         self._settle(key, status, value)
 
     def _multipart(self, sender, chance, key):
         parts = [chance.randbytes(PART), chance.randbytes(1000)]
-        _, _, answer = sender.send("POST", self._path(key) + "?uploads=")
-        upload = answer.decode().partition("<UploadId>")[2].partition("<")[0]
+        upload = sender.send("POST", self._path(key) + "?uploads=").between("<UploadId>", "<")
         listed = ""
         for number, part in enumerate(parts, start=1):
-            _, heads, _ = sender.send("PUT", f"{self._path(key)}?partNumber={number}&uploadId={upload}", part)
-            etag = {name.lower(): value for name, value in heads.items()}["etag"]
+            etag = sender.send("PUT", f"{self._path(key)}?partNumber={number}&uploadId={upload}", part).headers["etag"]
             listed += f"<Part><PartNumber>{number}</PartNumber><ETag>{etag}</ETag></Part>"
         digest = hashlib.sha256(b"".join(parts)).hexdigest()
         self.pending[key] = digest
         document = f"<CompleteMultipartUpload>{listed}</CompleteMultipartUpload>".encode()
-        status, _, _ = sender.send("POST", f"{self._path(key)}?uploadId={upload}", document)
+        status = sender.send("POST", f"{self._path(key)}?uploadId={upload}", document).status
         self._settle(key, status, digest)
 
     def check(self, server) -> list[str]:
         """Read every key, and say where the store is not as it must be; then know what is there."""
-        wrong, sender = list(self.refused), client(server)
+        wrong, sender = list(self.refused), RawClient.of(server)
         for key in {*self.known, *self.pending}:
-            status, _, body = sender.send("GET", self._path(key))
-            found = hashlib.sha256(body).hexdigest() if status == 200 else GONE
+            answer = sender.send("GET", self._path(key))
+            status = answer.status
+            found = hashlib.sha256(answer.body).hexdigest() if status == 200 else GONE
             allowed = {self.known.get(key, GONE)} | ({self.pending[key]} if key in self.pending else set())
             if status not in (200, 404) or found not in allowed:
                 wrong.append(f"{key}: {status}, found {found}, expected one of {allowed}")
