@@ -3,8 +3,7 @@
 This is the one file that calls datafusion. It raises nothing more telling than Exception, which is translated here.
 """
 
-import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -15,8 +14,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from datafusion import SessionConfig, SessionContext
 
-from lakeshare.columnar.rows import ROWS, ROWS_AT_ONCE, Commit
-from lakeshare.columnar.source import Blob, Unreadable
+from lakeshare.columnar.rows import ROWS, ROWS_AT_ONCE, Commit, read_commit
+from lakeshare.columnar.source import Blob, Unreadable, local_path
 from lakeshare.columnar.text import json_of
 
 READING_THREADS = 2
@@ -74,6 +73,15 @@ def json_actions(commit: Commit) -> SmallActions:
         else:
             raise Unreadable(commit.blob.name, "a sidecar action has no path")
     return SmallActions(tuple(lines), tuple(sidecars))
+
+
+def rows_of_files(blobs: Iterable[Blob]) -> Iterator[pa.RecordBatch]:
+    """Yield the files of a whole checkpoint: its parts and sidecars in Parquet, or what it holds in JSON itself."""
+    for blob in blobs:
+        if blob.name.endswith(".json"):
+            yield from read_commit(blob).rows()
+        else:
+            yield from checkpoint_rows(blob)
 
 
 def checkpoint_rows(blob: Blob) -> Iterator[pa.RecordBatch]:
@@ -134,28 +142,13 @@ def _cast_to(column: pa.Array, kind: pa.DataType) -> pa.Array:
 def _stream(blob: Blob, query: str) -> Iterator[pa.RecordBatch]:
     config = SessionConfig().with_target_partitions(READING_THREADS).with_batch_size(ROWS_AT_ONCE)
     context = SessionContext(config)
-    with _local_path(blob) as path:
+    with local_path(blob) as path:
         try:
             context.register_parquet("c", path, file_extension="")
             for batch in context.sql(query).execute_stream():
                 yield batch.to_pyarrow()
         except Exception as reason:  # noqa: BLE001 - datafusion raises Exception itself for all that goes wrong.
             raise Unreadable(blob.name, str(reason)) from None
-
-
-@contextmanager
-def _local_path(blob: Blob) -> Iterator[str]:
-    """Give a blob a path: its own, or that of an anonymous file in memory."""
-    if blob.path is not None:
-        yield blob.path
-        return
-    descriptor = os.memfd_create("checkpoint")
-    try:
-        with os.fdopen(os.dup(descriptor), "wb") as file:
-            file.write(blob.data or b"")
-        yield f"/proc/self/fd/{descriptor}"
-    finally:
-        os.close(descriptor)
 
 
 @contextmanager

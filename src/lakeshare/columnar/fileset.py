@@ -17,7 +17,7 @@ from lakeshare.columnar.part import Part
 from lakeshare.columnar.predicate import Predicate
 from lakeshare.columnar.prune import judge
 from lakeshare.columnar.rows import Commit
-from lakeshare.columnar.selection import Selection, sliced
+from lakeshare.columnar.selection import Selection, masked
 
 Rows = np.ndarray[tuple[int], np.dtype[np.intp]]
 MakePart = Callable[[Iterator[pa.RecordBatch], int], Part]
@@ -141,7 +141,8 @@ def _standing_rows(commits: Sequence[Commit], standing: Sequence[Mask]) -> Itera
     for commit, mask in zip(commits, standing, strict=True):
         start = 0
         for batch in commit.rows():
-            yield from sliced(batch, mask[start : start + batch.num_rows], batch.num_rows or 1)
+            if (found := masked(batch, mask[start : start + batch.num_rows])) is not None:
+                yield found
             start += batch.num_rows
 
 

@@ -19,7 +19,7 @@ from lakeshare.columnar.bounds import BoundColumn, TableShape
 from lakeshare.columnar.keys import has_absolute
 from lakeshare.columnar.source import Unreadable
 from lakeshare.columnar.statistics import STORED, Bounds, type_statistics
-from lakeshare.columnar.text import join, join_present, json_of_maps, letters, quoted
+from lakeshare.columnar.text import escaped, join_present, json_of_maps, letters
 
 BUILDING_THREADS = 2
 """How many batches are typed at once; nearly all of that runs outside Python's lock."""
@@ -157,9 +157,16 @@ def stored(rows: pa.RecordBatch, shape: TableShape) -> pa.RecordBatch:
 
 
 def _tails(rows: pa.RecordBatch) -> pa.Array:
-    stats = join(',"stats":', quoted(rows.column("stats")))
-    size = pc.cast(rows.column("size"), pa.string())
-    return join_present('"partitionValues":', json_of_maps(rows.column("partition")), ',"size":', size, stats)
+    stats = rows.column("stats")
+    there = stats.is_valid()
+    opening, closing = (pc.if_else(there, piece, pa.scalar(None, pa.string())) for piece in (',"stats":"', '"'))
+    head = (
+        '"partitionValues":',
+        json_of_maps(rows.column("partition")),
+        ',"size":',
+        pc.cast(rows.column("size"), pa.string()),
+    )
+    return join_present(*head, opening, escaped(stats), closing)
 
 
 def _order(digests: pa.Array) -> pa.Array:

@@ -31,7 +31,7 @@ from lakeshare.columnar.predicate import (
     Unknown,
     ValueKind,
 )
-from lakeshare.columnar.statistics import ALL_NULLS, NO_NULLS, Bounds
+from lakeshare.columnar.statistics import ALL_NULLS, NO_NULLS, SOME_NULLS, Bounds
 
 MAX_PREFIX = 1024
 """The longest string constant for which bounds that were cut short are reckoned with; a longer one is not judged."""
@@ -116,15 +116,16 @@ class _Judge:
         if value is None:
             return self._anything()
         true, false = _reach(test.comparison, bounds, value, exact=column.partition)
-        some = _filled(pc.not_equal(bounds.nulls, ALL_NULLS))
-        return Outcome(true & some, false & some, _filled(pc.not_equal(bounds.nulls, NO_NULLS)))
+        nulls = _null_states(bounds)
+        some = nulls != ALL_NULLS
+        return Outcome(true & some, false & some, nulls != NO_NULLS)
 
     def _is_null(self, test: IsNull) -> Outcome:
         _, bounds = self._bounds(test.column)
         if bounds is None:
             return Outcome(self._mask(value=True), self._mask(value=True), self._mask(value=False))
-        null, value = (_filled(pc.not_equal(bounds.nulls, state)) for state in (NO_NULLS, ALL_NULLS))
-        return Outcome(null, value, self._mask(value=False))
+        nulls = _null_states(bounds)
+        return Outcome(nulls != NO_NULLS, nulls != ALL_NULLS, self._mask(value=False))
 
     def _bounds(self, name: str) -> tuple[BoundColumn | None, Bounds | None]:
         column = self._shape.find(name)
@@ -142,25 +143,40 @@ class _Judge:
 
 def _reach(comparison: Comparison, bounds: Bounds, value: Scalar, *, exact: bool) -> tuple[Mask, Mask]:
     """Say where a comparison can be true and where it can be false of a value between the bounds."""
-    low_less, low_least = _filled(pc.less(bounds.low, value)), _filled(pc.less_equal(bounds.low, value))
-    high_more, high_most = _filled(pc.greater(bounds.high, value)), _filled(pc.greater_equal(bounds.high, value))
-    if isinstance(value, str) and not exact:
-        # Writers cut long strings: what is bounded by `abc` may go on after it, so it reaches past all that begins so.
-        beyond = _filled(pc.is_in(bounds.high, value_set=_prefixes(value)))
-        high_more, high_most = high_more | beyond, high_most | beyond
+    low, high = bounds.low, _High(bounds.high, value, exact=exact)
     match comparison:
         case Comparison.LESS:
-            return low_less, high_most
+            return _filled(pc.less(low, value)), high.reaches(pc.greater_equal)
         case Comparison.LESS_OR_EQUAL:
-            return low_least, high_more
+            return _filled(pc.less_equal(low, value)), high.reaches(pc.greater)
         case Comparison.GREATER:
-            return high_more, low_least
+            return high.reaches(pc.greater), _filled(pc.less_equal(low, value))
         case Comparison.GREATER_OR_EQUAL:
-            return high_most, low_less
+            return high.reaches(pc.greater_equal), _filled(pc.less(low, value))
         case Comparison.EQUAL:
-            return low_least & high_most, low_less | high_more
+            may = _filled(pc.less_equal(low, value)) & high.reaches(pc.greater_equal)
+            return may, _filled(pc.less(low, value)) | high.reaches(pc.greater)
         case _:
             assert_never(comparison)
+
+
+@dataclass(frozen=True, slots=True)
+class _High:
+    """Greatest values beside a constant.
+
+    Writers cut long strings: what is bounded by `abc` may go on after it, so it reaches past all that begins so.
+    """
+
+    high: pa.ChunkedArray
+    value: Scalar
+    exact: bool
+
+    def reaches(self, compare: Callable[[pa.ChunkedArray, Scalar], pa.ChunkedArray]) -> Mask:
+        """Say where the greatest value may compare so with the constant."""
+        found = _filled(compare(self.high, self.value))
+        if self.exact or not isinstance(self.value, str):
+            return found
+        return found | _filled(pc.is_in(self.high, value_set=_prefixes(self.value)))
 
 
 def _prefixes(value: str) -> pa.Array:
@@ -171,6 +187,12 @@ def _filled(mask: pa.ChunkedArray) -> Mask:
     """Turn a mask of Arrow into one of numpy; where nothing is known anything may be."""
     filled: Mask = pc.fill_null(mask, fill_value=True).to_numpy(zero_copy_only=False)
     return filled
+
+
+def _null_states(bounds: Bounds) -> "np.ndarray[tuple[int], np.dtype[np.int8]]":
+    """Return how many values are null in each file; where nobody knows, some may be."""
+    states: np.ndarray[tuple[int], np.dtype[np.int8]] = pc.fill_null(bounds.nulls, SOME_NULLS).to_numpy()
+    return states
 
 
 def _coerced(literal: Literal, kind: ValueKind) -> Scalar | None:

@@ -17,6 +17,8 @@ ROWS_A_CHUNK = 4096
 """How many files are handed out at once: a few megabytes of lines, a few milliseconds of work."""
 _FIRST_LOOK = 256
 """How many files are looked at first for a limit; sixteen times as many each time that is not enough."""
+_SPARSE = 4
+"""Fewer than one row in so many are taken one by one; more are filtered."""
 
 Numbers = np.ndarray[tuple[int], np.dtype[np.uint64]]
 Counts = np.ndarray[tuple[int], np.dtype[np.int64]]
@@ -35,15 +37,27 @@ class Selection:
 
     def batches(self, columns: Sequence[str], rows: int = ROWS_A_CHUNK) -> Iterator[pa.RecordBatch]:
         """Yield columns of the chosen files, so many rows at a time; mapped pages are let go of behind the reader."""
+        few: list[pa.RecordBatch] = []
+        for batch in self._chosen_rows(columns):
+            if batch.num_rows >= rows:
+                yield from _cut(batch, rows)
+                continue
+            few.append(batch)
+            if sum(each.num_rows for each in few) >= rows:
+                yield pa.concat_batches(few)
+                few = []
+        if few:
+            yield pa.concat_batches(few)
+
+    def _chosen_rows(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         for part, mask in self.chosen:
             start = 0
             for place, batch in enumerate(part.batches):
                 within = None if mask is None else mask[start : start + batch.num_rows]
                 start += batch.num_rows
-                if within is not None and not within.any():
-                    continue
-                yield from sliced(batch.select(columns), within, rows)
-                part.let_go(place)
+                if (found := masked(batch.select(columns), within)) is not None:
+                    yield found
+                    part.let_go(place)
 
     def page(self, after: int | None, count: int) -> "tuple[Selection, int | None]":
         """Cut a page of about `count` files, after the place where the page before ended; None ends the last page."""
@@ -72,15 +86,19 @@ class Selection:
         return _where(self, lambda order: order <= end)
 
 
-def sliced(batch: pa.RecordBatch, within: Mask | None, rows: int) -> Iterator[pa.RecordBatch]:
-    """Yield a batch in pieces of so many rows, with the rows of a mask only."""
+def masked(batch: pa.RecordBatch, within: Mask | None) -> pa.RecordBatch | None:
+    """Return the rows of a batch that a mask has, or None where it has none."""
+    if within is None or within.all():
+        return batch
+    rows = np.flatnonzero(within)
+    if len(rows) * _SPARSE < batch.num_rows:
+        return batch.take(pa.array(rows)) if len(rows) else None
+    return batch.filter(pa.array(within))
+
+
+def _cut(batch: pa.RecordBatch, rows: int) -> Iterator[pa.RecordBatch]:
     for start in range(0, batch.num_rows, rows):
-        piece = batch.slice(start, rows)
-        mask = None if within is None else within[start : start + rows]
-        if mask is None or mask.all():
-            yield piece
-        elif mask.any():
-            yield piece.filter(pa.array(mask))
+        yield batch.slice(start, rows)
 
 
 def _where(selection: Selection, wanted: Callable[[Numbers], Mask]) -> Selection:

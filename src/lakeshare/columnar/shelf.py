@@ -5,7 +5,7 @@ The folder is a cache: it may be emptied at any time, also while parts of it are
 
 import fcntl
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
@@ -15,17 +15,22 @@ from weakref import WeakValueDictionary
 import pyarrow as pa
 
 from lakeshare.columnar.bounds import TableShape
+from lakeshare.columnar.build import build_part
+from lakeshare.columnar.checkpoint import rows_of_files
 from lakeshare.columnar.part import Part, open_part, part_in_memory, write_part
-from lakeshare.columnar.source import Unreadable
+from lakeshare.columnar.source import Blob, Unreadable, size_of
 from lakeshare.errors import Kind, LakeshareError
 
 FORMAT = "1"
 """To be raised whenever the columns of a part change their meaning."""
 MEMORY_ROWS = 16_384
 """A part of up to so many files stays in memory, about twenty megabytes; a larger one goes to disk."""
+MEMORY_CHECKPOINT_BYTES = 256 * 1024
+"""A checkpoint of up to this size holds some hundred files, and is quicker read than kept."""
 DISK_BYTES = 16 * 1024**3
 
-Rows = Callable[[], Iterator[pa.RecordBatch]]
+Write = Callable[[Path], None]
+"""Writes a part to a path, whole or not at all."""
 
 
 class NoRoomOnShelf(LakeshareError):
@@ -46,13 +51,25 @@ class Shelf:
         self._open: WeakValueDictionary[str, Part] = WeakValueDictionary()
         self._guard = Lock()
 
-    def part(self, key: str, shape: TableShape, rows: Rows, count: int | None = None) -> Part:
-        """Return the part of a key, from memory, from disk, or made of rows. `count` is how many there are, if known.
+    def of_rows(self, key: str, shape: TableShape, rows: Iterator[pa.RecordBatch], count: int) -> Part:
+        """Return a part of rows, of which there are `count`: in memory where they are few, else by its key.
 
-        Heavy. Raises Unreadable, and whatever the rows raise.
+        Heavy. Raises whatever the rows raise, and NoRoomOnShelf.
         """
-        if count is not None and count <= MEMORY_ROWS:
-            return part_in_memory(rows(), shape)
+        if count <= MEMORY_ROWS:
+            return part_in_memory(rows, shape)
+        return self._part(key, shape, lambda path: write_part(path, rows, shape))
+
+    def of_checkpoint(self, key: str, shape: TableShape, blobs: Sequence[Blob]) -> Part:
+        """Return the part of a whole checkpoint, by its key. Heavy.
+
+        Raises Unreadable, FileGone, BuildFailed, NoRoomOnShelf.
+        """
+        if sum(size_of(blob) for blob in blobs) <= MEMORY_CHECKPOINT_BYTES:
+            return part_in_memory(rows_of_files(blobs), shape)
+        return self._part(key, shape, lambda path: build_part(path, blobs, shape))
+
+    def _part(self, key: str, shape: TableShape, write: Write) -> Part:
         name = sha256(f"{FORMAT}|{key}|{shape!r}".encode()).hexdigest()
         with self._guard:
             found = self._open.get(name)
@@ -61,7 +78,7 @@ class Shelf:
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
             with self._turn(name):
-                part = self._opened(name, shape) or self._written(name, shape, rows)
+                part = self._opened(name, shape) or self._written(name, shape, write)
         except OSError as reason:
             raise NoRoomOnShelf(str(reason)) from None
         with self._guard:
@@ -77,9 +94,10 @@ class Shelf:
             os.utime(path)
         return part
 
-    def _written(self, name: str, shape: TableShape, rows: Rows) -> Part:
+    def _written(self, name: str, shape: TableShape, write: Write) -> Part:
         path = self._path(name)
-        write_part(path, rows(), shape)
+        write(path)
+        pa.default_memory_pool().release_unused()
         self._make_room(path)
         return open_part(path, shape)
 

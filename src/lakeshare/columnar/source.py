@@ -5,12 +5,17 @@ from the engine's threads, never from an event loop.
 """
 
 import io
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from lakeshare.errors import Kind, LakeshareError
+
+DESCRIPTORS = "/proc/self/fd/"
+"""Where a process finds its open files by number."""
 
 
 class FileGone(LakeshareError):
@@ -71,6 +76,21 @@ def size_of(blob: Blob) -> int:
         return Path(blob.path or "").stat().st_size
     except FileNotFoundError:
         raise FileGone(blob.name) from None
+
+
+@contextmanager
+def local_path(blob: Blob) -> Iterator[str]:
+    """Give a blob a path: its own, or that of an anonymous file in memory, which a child process may inherit."""
+    if blob.path is not None:
+        yield blob.path
+        return
+    descriptor = os.memfd_create("blob")
+    try:
+        with os.fdopen(os.dup(descriptor), "wb") as file:
+            file.write(blob.data or b"")
+        yield f"{DESCRIPTORS}{descriptor}"
+    finally:
+        os.close(descriptor)
 
 
 class TableFiles(Protocol):

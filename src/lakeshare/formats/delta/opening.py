@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from lakeshare.columnar.bounds import TableShape
 from lakeshare.columnar.cache import Cache
-from lakeshare.columnar.checkpoint import SmallActions, checkpoint_rows, json_actions, small_actions
+from lakeshare.columnar.checkpoint import SmallActions, json_actions, small_actions
 from lakeshare.columnar.fileset import FileSet, Layer
 from lakeshare.columnar.part import Part
 from lakeshare.columnar.rows import Commit, read_commit, read_lines
@@ -202,7 +202,7 @@ def _applied(
     key = digest_of(item.entry for item in steps)
 
     def make(rows: Iterator[pa.RecordBatch], count: int) -> Part:
-        return engine.shelf.part(f"commits|{key}", shape, lambda: rows, count)
+        return engine.shelf.of_rows(f"commits|{key}", shape, rows, count)
 
     return live.forward(commits, make) if commits else live
 
@@ -212,34 +212,24 @@ class _ReadCheckpoint:
 
     def __init__(self, files: TableFiles, checkpoint: Checkpoint) -> None:
         self._checkpoint = checkpoint
-        self._inline: list[Commit] = []
-        self._parquet: list[Blob] = []
-        small = [self._small(files.read(item.entry.name)) for item in checkpoint.files]
+        self._blobs = [files.read(item.entry.name) for item in checkpoint.files]
+        small = [_small(blob) for blob in self._blobs]
         self.lines = tuple(line for each in small for line in each.lines)
         sidecars = [path for each in small for path in each.sidecars]
         if len(sidecars) > MAX_SIDECARS:
             raise Unreadable(checkpoint.files[0].entry.name, f"it has more than {MAX_SIDECARS} sidecars")
-        self._parquet += [files.read(sidecar_name(path)) for path in sidecars]
+        self._blobs += [files.read(sidecar_name(path)) for path in sidecars]
 
     def part(self, engine: Engine, newest: TableState) -> Part:
         """Return the checkpoint's files, typed by the schema that it has itself."""
         own = settled(self.lines, newest)
         shape = table_shape(own.protocol, own.metadata)
         key = digest_of(item.entry for item in self._checkpoint.files)
-        return engine.shelf.part(f"checkpoint|{key}", shape, self._rows)
+        return engine.shelf.of_checkpoint(f"checkpoint|{key}", shape, self._blobs)
 
-    def _small(self, blob: Blob) -> SmallActions:
-        if blob.name.endswith(".json"):
-            self._inline.append(read_commit(blob))
-            return json_actions(self._inline[-1])
-        self._parquet.append(blob)
-        return small_actions(blob)
 
-    def _rows(self) -> Iterator[pa.RecordBatch]:
-        for commit in self._inline:
-            yield from commit.rows()
-        for blob in self._parquet:
-            yield from checkpoint_rows(blob)
+def _small(blob: Blob) -> SmallActions:
+    return json_actions(read_commit(blob)) if blob.name.endswith(".json") else small_actions(blob)
 
 
 def _etags(files: Iterable[LogFile]) -> dict[str, str]:
