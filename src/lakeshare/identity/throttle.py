@@ -78,6 +78,10 @@ class Throttle:
         finally:
             os.close(descriptor)
 
+    def set_limit(self, limit: int) -> None:
+        """Bear another number of failures a second from now on, in this worker."""
+        self._limit = limit
+
     def blocked(self, now: float, access_key: str, peer: str) -> bool:
         """Say whether a request is to be refused before its signature is looked at."""
         cells = self._cells

@@ -17,7 +17,7 @@ from lakeshare.server import archive
 from lakeshare.server.app import App
 from lakeshare.server.jobs import jobs_of
 from lakeshare.server.workers import Ready, run
-from lakeshare.settings import Secret, Settings, default_of, env_names, flag_name
+from lakeshare.settings import Secret, Settings, default_of, env_names, flag_name, sources_of
 from lakeshare.storage.local.backup import BackupReport
 from lakeshare.storage.local.check.report import CheckReport, Progress, silent
 from lakeshare.storage.local.fsck import check
@@ -70,7 +70,8 @@ def server(directory: Path, **flags: str | None) -> None:
     credentials = load_root(root, settings)
     for warning in credentials.warnings:
         click.secho(f"warning: {warning}", fg="yellow", err=True)
-    app = App(root, settings, credentials, Throttle.in_memory(settings.auth_failure_rate))
+    throttle = Throttle.in_memory(settings.auth_failure_rate)
+    app = App(root, settings, credentials, throttle, sources_of(os.environ, flags))
     raise SystemExit(run(settings, app, jobs_of(root, settings), lambda ready: _greet(ready, root, credentials)))
 
 

@@ -5,7 +5,7 @@ state it was made of: the same records with the same generations, and the same r
 of it, since an import begins a new epoch.
 """
 
-from collections.abc import Iterator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
 from dataclasses import dataclass
 from hashlib import sha256
@@ -40,16 +40,24 @@ class Summary:
 
 async def export_state(state: Archive, target: BinaryIO) -> Summary:
     """Write all of state as of one moment, while others go on changing it."""
-    summary, digest = Summary(), sha256()
+    summary = Summary()
+    async with aclosing(exported(state, summary)) as pieces:
+        async for piece in pieces:
+            target.write(piece)
+    return summary
+
+
+async def exported(state: Archive, summary: Summary) -> AsyncGenerator[bytes, None]:
+    """Yield an export in pieces of whole lines, counting what it holds."""
+    digest = sha256()
     async with aclosing(state.dump()) as dump:
         async for run in dump:
+            piece = b"".join([write_line(fact) for fact in run])
             for fact in run:
-                line = write_line(fact)
                 summary.count(fact)
-                digest.update(line)
-                target.write(line)
-    target.write(write_line(End(summary.records, summary.receipts, digest.hexdigest())))
-    return summary
+            digest.update(piece)
+            yield piece
+    yield write_line(End(summary.records, summary.receipts, digest.hexdigest()))
 
 
 async def import_state(state: Archive, source: BinaryIO, *, replace: bool = False) -> Summary:
@@ -58,19 +66,19 @@ async def import_state(state: Archive, source: BinaryIO, *, replace: bool = Fals
     Raises BadExport; NotEmpty unless `replace`.
     """
     summary = Summary()
-    await state.load(_facts(source, summary), replace=replace)
+    await state.load(read_export(source, summary), replace=replace)
     return summary
 
 
 def verify_export(source: BinaryIO) -> Summary:
     """Read an export to its end and check all of it: form, limits, order, counts and checksum. Raises BadExport."""
     summary = Summary()
-    for _ in _facts(source, summary):
+    for _ in read_export(source, summary):
         pass
     return summary
 
 
-def _facts(source: BinaryIO, summary: Summary) -> Iterator[Fact]:
+def read_export(source: BinaryIO, summary: Summary) -> Iterator[Fact]:
     """Yield the facts of an export and count them; it ends well only behind a last line that agrees."""
     digest, number = sha256(), 0
     before: tuple[int | bytes, ...] = ()

@@ -68,6 +68,8 @@ class AuditLog:
     """Writes the events of one worker."""
 
     def __init__(self, folder: Path, worker: int, rotate_bytes: int, keep: int) -> None:
+        self.folder = folder
+        """Where the files of all workers lie."""
         self._file = RotatedFile(folder, f"worker-{worker}", rotate_bytes, keep)
         self._queue: deque[AuditEvent] = deque()
         self._writing = threading.Lock()

@@ -58,6 +58,11 @@ def configure(settings: Settings, stream: IO[str] | None = None) -> None:
     logging.captureWarnings(capture=True)
 
 
+def set_level(settings: Settings) -> None:
+    """Print lines from another level on, that of the settings."""
+    logging.getLogger("lakeshare").setLevel(LEVELS[settings.log_level.lower()])
+
+
 def _fact(name: str, value: object) -> str:
     if isinstance(value, Secret) or name.lower() in HIDDEN:
         return "***"

@@ -4,7 +4,7 @@ from lakeshare.storage.port import BucketUsage
 
 
 async def test_usage_counts_what_a_listing_shows(world):
-    """Overwritten and deleted objects, and unfinished uploads, count for nothing; an empty bucket is there with none."""
+    """Overwritten and deleted objects and unfinished uploads count for nothing; an empty bucket is there too."""
     empty = await world.store.create_bucket("a")
     await world.put("k", b"x" * 10)
     await world.put("k", b"x" * 100_000)

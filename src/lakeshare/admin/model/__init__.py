@@ -1,0 +1,1 @@
+"""The values of administration, and their rules. No I/O."""
