@@ -13,8 +13,8 @@ from lakeshare.http.exchange import EXTENSION, Cut
 from lakeshare.http.forwarded import Proxies
 from lakeshare.http.head import BODILESS, fields_of
 from lakeshare.http.request import ClientGone, Message, Receive, Request, Scope, Send
-from lakeshare.http.response import FileSpan, Response, Spans
-from lakeshare.http.sendfile import COPY_BYTES, ShortFile, read_block
+from lakeshare.http.response import Body, FileSpan, Response, Spans
+from lakeshare.http.sendfile import COPY_BYTES, SMALL_BYTES, read_block, read_small
 from lakeshare.settings import Settings
 
 Handler = Callable[[Request], Awaitable[Response]]
@@ -72,12 +72,14 @@ class Edge:
 
 async def transmit(response: Response, scope: Scope, send: Send) -> None:
     """Send a response; a body that fails midway leaves the answer visibly unfinished."""
-    body = response.body
-    reply = scope.get("lakeshare.reply") if isinstance(body, bytes) and not _has_length(response) else None
-    if reply is not None and reply(response.status, response.headers, body):
-        return
+    body = _gathered(response.body, scope["method"])
+    told = _told_length(response)
+    if isinstance(body, bytes):
+        reply = scope.get("lakeshare.reply")
+        if reply is not None and reply(response.status, response.headers, body, told):
+            return
     raw = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in response.headers]
-    if response.status not in BODILESS and not isinstance(body, AsyncIterator) and not _has_length(response):
+    if told is None and isinstance(body, bytes | tuple) and response.status not in BODILESS:
         raw.append((b"content-length", b"%d" % _length(body)))
     await send({"type": "http.response.start", "status": response.status, "headers": raw})
     if isinstance(body, bytes):
@@ -89,6 +91,7 @@ async def transmit(response: Response, scope: Scope, send: Send) -> None:
 
 
 async def _transmit_counted(response: Response, scope: Scope, send: Send, after: Callable[[int, bool], None]) -> None:
+    body = _gathered(response.body, scope["method"])
     sent = 0
     whole = False
 
@@ -98,9 +101,9 @@ async def _transmit_counted(response: Response, scope: Scope, send: Send, after:
         sent += message.get("count", 0) or len(message.get("body", b""))
 
     try:
-        if isinstance(response.body, bytes):
-            await transmit(response, scope, send)
-            sent = len(response.body)
+        if isinstance(body, bytes):
+            await transmit(Response(response.status, response.headers, body), scope, send)
+            sent = len(body)
         else:
             await transmit(response, scope, count)
         whole = True
@@ -108,8 +111,22 @@ async def _transmit_counted(response: Response, scope: Scope, send: Send, after:
         after(0 if scope["method"] == "HEAD" else sent, whole)
 
 
-def _has_length(response: Response) -> bool:
-    return any(name == "content-length" for name, _ in response.headers)
+def _gathered(body: Body, method: str) -> Body:
+    """Return spans that are small together as bytes."""
+    if not isinstance(body, tuple) or method == "HEAD" or _length(body) > SMALL_BYTES:
+        return body
+    return b"".join([part if isinstance(part, bytes) else _read(part) for part in body])
+
+
+def _read(span: FileSpan) -> bytes:
+    return read_small(span.path, span.offset, span.length) if span.length else b""
+
+
+def _told_length(response: Response) -> int | None:
+    for name, value in response.headers:
+        if name == "content-length":
+            return int(value)
+    return None
 
 
 def _length(body: bytes | Spans) -> int:
@@ -151,8 +168,6 @@ async def _send_copied(span: FileSpan, send: Send, *, more: bool) -> None:
         size = min(COPY_BYTES, span.length - done)
         block = await read_block(span.path, span.offset + done, size)
         done += size
-        if len(block) != size:
-            raise ShortFile(span.path)
         await send({"type": "http.response.body", "body": block, "more_body": more or done < span.length})
 
 

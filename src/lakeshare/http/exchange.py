@@ -17,7 +17,6 @@ from lakeshare.http.request import Message, Receive, Scope, Send
 from lakeshare.http.sendfile import send_file
 
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
-Reply = Callable[[int, list[tuple[str, str]], bytes], bool]
 
 EXTENSION = "lakeshare.sendfile"
 JOIN_LIMIT = 64 * 1024
@@ -159,20 +158,28 @@ class Exchange:
 
     # The response.
 
-    def reply(self, status: int, headers: list[tuple[str, str]], body: bytes) -> bool:
-        """Write a whole answer at once, and say whether that was possible; `headers` have no content-length."""
+    def reply(self, status: int, headers: list[tuple[str, str]], body: bytes, told: int | None) -> bool:
+        """Write a whole answer at once, and say whether that was possible; `told` is the length that `headers` say."""
         connection = self.connection
         if connection.flow.write_paused or self.response_started or self.disconnected or status in BODILESS:
             return False
+        size = len(body)
+        if told is not None and told != size and self.method != "HEAD":
+            return False
         lines = response_lines(headers)
         self.response_started = True
-        ending = (
-            b"content-length: %d\r\n\r\n" if self._can_stay() else b"content-length: %d\r\nconnection: close\r\n\r\n"
+        head = b"".join(
+            (
+                STATUS_LINES[status],
+                connection.standing_lines(),
+                lines,
+                b"content-length: %d\r\n" % size if told is None else b"",
+                b"\r\n" if self._can_stay() else b"connection: close\r\n\r\n",
+            )
         )
-        head = b"".join((STATUS_LINES[status], connection.standing_lines(), lines, ending % len(body)))
         if self.method == "HEAD":
             connection.transport.write(head)
-        elif len(body) <= JOIN_LIMIT:
+        elif size <= JOIN_LIMIT:
             connection.transport.write(head + body)
         else:
             connection.transport.writelines((head, body))

@@ -11,6 +11,7 @@ A file that is shorter than promised fails the send; it never ends quietly.
 import asyncio
 import os
 import select
+import socket
 import sys
 import threading
 from collections.abc import Awaitable, Callable
@@ -61,8 +62,8 @@ class _Senders:
         return self._pool.submit(self._run, work)
 
     def read(self, path: str, offset: int, size: int) -> "Future[bytes]":
-        """Read a block of a file in a thread."""
-        return self._pool.submit(_read_block, path, offset, size)
+        """Read a run of a file in a thread."""
+        return self._pool.submit(read_small, path, offset, size)
 
     def patience_ms(self) -> int:
         """Say how long a turn may wait for its peer: not at all while other sends wait for a thread."""
@@ -150,39 +151,37 @@ class _Run:
 
 async def send_file(connection: Connection, take_head: Callable[[], bytes], path: str, offset: int, count: int) -> None:
     """Send a run of a file behind a head; the head is taken only once the file is known to hold the run."""
+    if count <= SMALL_BYTES:
+        block = read_small(path, offset, count)
+        connection.transport.write(take_head() + block)
+        return
     run = _Run(connection, path, offset, count)
     try:
-        if count <= SMALL_BYTES:
-            block = os.pread(run.file_fd, count, offset)
-            if len(block) != count:
-                raise ShortFile(path)
-            connection.transport.write(take_head() + block)
-            return
         if os.fstat(run.file_fd).st_size < run.end:
             raise ShortFile(path)
-        connection.transport.write(take_head())
-        await _way(connection, count)(run)
+        await _way(connection, count)(run, take_head())
     finally:
         run.close()
 
 
-def _way(connection: Connection, count: int) -> "Callable[[_Run], Awaitable[None]]":
+def _way(connection: Connection, count: int) -> "Callable[[_Run, bytes], Awaitable[None]]":
     if not KERNEL_COPIES or connection.plain_fd < 0:
         return _copied
     return _on_loop if count <= TURN_BYTES else _in_threads
 
 
-async def _copied(run: _Run) -> None:
+async def _copied(run: _Run, head: bytes) -> None:
     connection = run.connection
+    connection.transport.write(head)
     while run.offset < run.end:
         await run.in_thread(run.read)
         await connection.drained()
         connection.transport.write(run.block)
 
 
-async def _on_loop(run: _Run) -> None:
+async def _on_loop(run: _Run, head: bytes) -> None:
     connection = run.connection
-    await connection.emptied()
+    await _lead_in(connection, head)
     while run.offset < run.end:
         try:
             run.copy(connection.plain_fd, TURN_BYTES)
@@ -192,9 +191,9 @@ async def _on_loop(run: _Run) -> None:
             raise PeerGone from lost
 
 
-async def _in_threads(run: _Run) -> None:
+async def _in_threads(run: _Run, head: bytes) -> None:
     connection = run.connection
-    await connection.emptied()
+    await _lead_in(connection, head)
     run.own_socket()
     while run.offset < run.end:
         stalled = await run.in_thread(run.push)
@@ -204,14 +203,40 @@ async def _in_threads(run: _Run) -> None:
             await connection.writable(run.socket_fd)
 
 
-async def read_block(path: str, offset: int, size: int) -> bytes:
-    """Read up to `size` bytes of a file, for servers that cannot send files themselves."""
-    return await asyncio.wrap_future(_senders.read(path, offset, size))
+async def _lead_in(connection: Connection, head: bytes) -> None:
+    """Send a head so that the file's first bytes join it, after all that was written before."""
+    if head and not connection.gone and not connection.transport.get_write_buffer_size():
+        head = head[_send_more(connection.plain_fd, head) :]
+    if head:
+        connection.transport.write(head)
+    await connection.emptied()
 
 
-def _read_block(path: str, offset: int, size: int) -> bytes:
+def _send_more(socket_fd: int, head: bytes) -> int:
+    """Send bytes that more follow at once (MSG_MORE), and return how many the socket took."""
+    borrowed = socket.socket(socket.AF_INET, socket.SOCK_STREAM, 0, fileno=socket_fd)
+    try:
+        return borrowed.send(head, socket.MSG_MORE | socket.MSG_DONTWAIT)
+    except BlockingIOError:
+        return 0
+    except (ConnectionError, TimeoutError) as lost:
+        raise PeerGone from lost
+    finally:
+        borrowed.detach()
+
+
+def read_small(path: str, offset: int, size: int) -> bytes:
+    """Read a small run of a file at once; it must hold it."""
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        return os.pread(fd, size, offset)
+        block = os.pread(fd, size, offset)
     finally:
         os.close(fd)
+    if len(block) != size:
+        raise ShortFile(path)
+    return block
+
+
+async def read_block(path: str, offset: int, size: int) -> bytes:
+    """Read a run of a file in a thread, for servers that cannot send files themselves."""
+    return await asyncio.wrap_future(_senders.read(path, offset, size))
