@@ -1,5 +1,6 @@
 """GET and HEAD of an object."""
 
+import re
 from email.header import Header
 from email.utils import formatdate
 from functools import lru_cache
@@ -14,6 +15,7 @@ from lakeshare.objects.wire.headers import META, checksum_header, read_condition
 from lakeshare.storage.port import LATEST, Checksum, ObjectInfo, VersionRef
 
 PIN_PARAM = "x-lakeshare-pin"
+_VERSION = re.compile(r"[A-Za-z0-9._-]{1,1024}\Z")
 _OVERRIDES = {
     "response-content-type": "content-type",
     "response-content-language": "content-language",
@@ -56,8 +58,8 @@ def version_of(call: Call) -> VersionRef:
     if not call.params:
         return LATEST
     version, pin = call.params.get("versionId"), call.param(PIN_PARAM)
-    if version == "":
-        raise InvalidArgument("versionId", "", "it cannot be empty")
+    if version is not None and not _VERSION.match(version):
+        raise InvalidArgument("versionId", version, "Invalid version id specified")
     return VersionRef(version, pin) if version or pin else LATEST
 
 
