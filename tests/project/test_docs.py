@@ -39,6 +39,7 @@ def test_every_direct_dependency_has_its_reason(repository: Path):
         [cell.strip() for cell in line.strip("|").split("|")] for line in page.splitlines() if line.startswith("| `")
     ]
     assert {row[0].strip("`") for row in rows} == direct_dependencies(repository)
+    assert len(rows) == len(direct_dependencies(repository))
     assert all(len(row) == 3 and all(row) for row in rows)
 
 

@@ -1,7 +1,10 @@
 """The lock files: names, versions and hashes, of everything that is asked for, and no addresses."""
 
+import ast
 import re
+import sys
 import tomllib
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -51,3 +54,25 @@ def test_what_is_asked_for_is_locked(repository: Path, extra: str, name: str):
     asked = project["dependencies"] + (project["optional-dependencies"][extra] if extra else [])
     wanted = {NAME.match(item)[0].lower() for item in asked} - {project["name"]}
     assert wanted <= {package for package, _ in pins(repository, name)}
+
+
+def test_what_the_server_imports_is_asked_for(repository: Path):
+    """Each package that the source imports is a direct dependency, not one that another happens to bring."""
+    project = tomllib.loads((repository / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]["spark"]
+    asked = {NAME.match(item)[0].lower() for item in project["dependencies"] + extras}
+    homes = packages_distributions()
+    for path in sorted((repository / "src").glob("**/*.py")):
+        for module in imported(path) - sys.stdlib_module_names - {project["name"]}:
+            assert asked & {name.lower() for name in homes.get(module, [])}, f"{path}: {module}"
+
+
+def imported(path: Path) -> set[str]:
+    """Name the top-level modules that a file imports."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            names.add((node.module or "").partition(".")[0])
+    return names
