@@ -11,11 +11,12 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, rule
 
-from lakeshare.storage.errors import ConditionFailed, NoSuchKey, WriteOnce
+from lakeshare.storage.errors import ConditionFailed, NoSuchKey, NoSuchVersion, WriteOnce
 from lakeshare.storage.keys import common_prefix
 from lakeshare.storage.local.fsck import check
 from lakeshare.storage.local.layout import prepare
 from lakeshare.storage.local.store import LocalStore
+from lakeshare.storage.local.sweep import SweepPolicy, sweep
 from lakeshare.storage.memory import MemoryStore
 from lakeshare.storage.port import (
     Assembly,
@@ -202,6 +203,15 @@ class LocalMachine(StoreMachine):
         self.root = Path(tempfile.mkdtemp()) / "data"
         prepare(self.root, fanout_digits=1)
         return LocalStore.open_root(self.root)
+
+    @rule()
+    def collect(self):
+        sweep(self.root, SweepPolicy(grace_seconds=0))
+        kept = {key: self.do(self.store.head("b", key)).pin for key in self.held}
+        for key, pin in set(self.pinned) - set(kept.items()):
+            with pytest.raises(NoSuchVersion):
+                self.do(self.store.head("b", key, VersionRef(pin=pin)))
+            del self.pinned[key, pin]
 
     def teardown(self):
         super().teardown()
