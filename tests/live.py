@@ -82,8 +82,9 @@ def running(
     credentials: tuple[str, str] | None = (ACCESS_KEY, SECRET_KEY),
     tls: tuple[Path, Path, Path] | None = None,
     workers: int = 2,
+    ended_by_test: bool = False,
 ) -> Iterator[LiveServer]:
-    """Run a server over a data directory until the block ends; then it must stop cleanly.
+    """Run a server over a data directory until the block ends; then it must stop cleanly, if the test has not ended it.
 
     `tls` is (certificate, key, authority). Without credentials the server has those that it makes, or that the
     environment gives it.
@@ -117,7 +118,8 @@ def running(
     try:
         _await_ready(server)
         yield server
-        _stop(server)
+        if not ended_by_test:
+            _stop(server)
     finally:
         if process.poll() is None:
             process.kill()
