@@ -76,3 +76,12 @@ class SealedOtherwise(AdminError):
     def __init__(self, place: str) -> None:
         super().__init__(f"the secret of {place} was sealed with another key file: bring that secrets.key along")
         self.place = place
+
+
+class WrongToken(AdminError):
+    """A bearer token that is not the one of the metrics."""
+
+    kind = Kind.UNAUTHENTICATED
+
+    def __init__(self) -> None:
+        super().__init__("the token is not the one that --metrics-token gives")

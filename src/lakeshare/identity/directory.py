@@ -45,6 +45,11 @@ class Directory:
         """Return all identities as of the newest commit."""
         return await self._derived.current()
 
+    @property
+    def reuse(self) -> tuple[int, int]:
+        """Return how often identities were at hand, and how often they were read."""
+        return self._derived.reused, self._derived.made
+
     async def secret_of(self, access_key: str, session_token: Secret | None = None) -> Secret | None:
         """Return the secret that a key signs with, see `View.secret_of`."""
         return (await self.current()).secret_of(access_key, session_token)

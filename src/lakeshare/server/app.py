@@ -1,7 +1,6 @@
 """The composition root: chooses the implementations and puts the rooms together."""
 
 import hashlib
-import os
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -12,52 +11,62 @@ import orjson
 
 from lakeshare import __version__
 from lakeshare.admin.book import Book
-from lakeshare.admin.room import Disk, Server
 from lakeshare.admin.room import Room as AdminRoom
-from lakeshare.admin.wire import openapi
+from lakeshare.admin.room import Server
+from lakeshare.admin.wire import metrics, openapi
 from lakeshare.admin.wire.family import AdminFamily
+from lakeshare.admin.wire.metrics import MetricsFamily
 from lakeshare.http.asgi import Handler
 from lakeshare.http.request import Request
 from lakeshare.http.response import Response
-from lakeshare.identity import vault
-from lakeshare.identity.directory import Directory
 from lakeshare.identity.gate import BucketPolicy, Gate
 from lakeshare.identity.policy.bucket import compile_bucket_policy
 from lakeshare.identity.policy.compiled import CompiledPolicy
 from lakeshare.identity.root import RootCredentials
 from lakeshare.identity.throttle import Throttle
-from lakeshare.identity.view import RootKey
 from lakeshare.identity.wire.family import StsFamily
 from lakeshare.objects.operations.policy import POLICY_DOCUMENT
 from lakeshare.objects.room import Owner, Room
 from lakeshare.objects.wire.family import S3Family
 from lakeshare.server.bell import Bell
-from lakeshare.server.dispatch import STS, Dispatcher, Family, Open
+from lakeshare.server.dispatch import METRICS, STS, Dispatcher, Family, Open, Witnesses
 from lakeshare.server.live import LiveHandler
+from lakeshare.server.opened import Opened, Scraper, disk_of, open_all
 from lakeshare.settings import Settings
-from lakeshare.state.sqlite import SqliteState
 from lakeshare.storage.errors import NoSuchBucket, NoSuchDocument
 from lakeshare.storage.local.layout import existing
-from lakeshare.storage.local.store import LocalStore
 from lakeshare.storage.port import ObjectStore
-from lakeshare.telemetry.audit import AuditLog
+from lakeshare.telemetry.board import Board
 from lakeshare.telemetry.log import set_level
+from lakeshare.telemetry.requests import RequestMeter
 
 OWNER_NAME = "lakeshare"
-NO_AUDIT = "-"
 ADMIN = "_admin"
 
 
 @dataclass(frozen=True, slots=True)
+class Shared:
+    """The tables that workers share through the fork."""
+
+    throttle: Throttle
+    bell: Bell
+    board: Board
+
+    @classmethod
+    def of(cls, settings: Settings) -> "Shared":
+        """Make the tables; the keeper of the jobs counts beside the workers."""
+        return cls(Throttle.in_memory(settings.auth_failure_rate), Bell(), Board(settings.workers + 1))
+
+
+@dataclass(frozen=True, slots=True)
 class App:
-    """What a worker needs to make its handler: values, and the tables that workers share through the fork."""
+    """What a worker needs to make its handler; `sources` names the flag or variable of each setting that has one."""
 
     root: Path
     settings: Settings
     credentials: RootCredentials
-    throttle: Throttle
-    sources: Mapping[str, str] = field(default_factory=dict)
-    bell: Bell = field(default_factory=Bell)
+    sources: Mapping[str, str]
+    shared: Shared
     started_at: float = field(default_factory=time.time)
 
     def __call__(self, worker: int) -> AbstractAsyncContextManager[Handler]:
@@ -66,49 +75,68 @@ class App:
 
     @asynccontextmanager
     async def _handler(self, worker: int) -> AsyncIterator[Handler]:
-        store = LocalStore.open_root(self.root, self.settings.free_space_watermark)
-        state = open_state(self.root)
-        audit = open_audit(self.root, self.settings, worker)
-        root_key = RootKey(self.credentials.access_key, self.credentials.secret)
-        directory = Directory(state, vault.Vault.load(self.root / vault.FILE_NAME), root_key)
-        book = Book(state, self.settings, self.sources, self.bell.ring)
-        admin = AdminRoom(directory, store, state, book, self._server(), lambda: disk_of(self.root), audit, time.time)
+        opened = open_all(self.root, self.settings, self.credentials, worker, self.shared.board)
+        rooms = Rooms(self, opened, self._book(opened), RequestMeter(opened.meter))
         try:
-            yield LiveHandler(book, self.bell, self.settings, lambda settings: self._compose(settings, store, admin))
+            yield LiveHandler(rooms.book, self.shared.bell, self.settings, rooms.compose)
         finally:
-            await store.close()
-            await state.close()
-            if audit is not None:
-                audit.close()
+            await opened.close()
 
-    def _compose(self, settings: Settings, store: LocalStore, admin: AdminRoom) -> Dispatcher:
-        """Put the rooms together by the settings; what is open stays open."""
-        store.set_watermark(settings.free_space_watermark)
-        self.throttle.set_limit(settings.auth_failure_rate)
+    def _book(self, opened: Opened) -> Book:
+        return Book(opened.state, self.settings, self.sources, self.shared.bell.ring)
+
+
+@dataclass(frozen=True, slots=True)
+class Rooms:
+    """The rooms of one worker, put together by the settings as often as they change; what is open stays open."""
+
+    app: App
+    opened: Opened
+    book: Book
+    meter: RequestMeter
+
+    def compose(self, settings: Settings) -> Dispatcher:
+        """Put the rooms together."""
+        opened, throttle = self.opened, self.app.shared.throttle
+        opened.store.set_watermark(settings.free_space_watermark)
+        throttle.set_limit(settings.auth_failure_rate)
         set_level(settings)
-        gate = Gate(admin.directory, bucket_policies(store), self.throttle, time.time, allow_v2=settings.allow_sigv2)
-        room = Room(store, owner_of(self.credentials), settings.region, settings.delta_commit_guard)
-        families: dict[str, Family] = {STS: StsFamily(admin.directory, time.time), ADMIN: AdminFamily(admin)}
-        write = (lambda _event: None) if admin.audit is None else admin.audit.write
-        return Dispatcher(gate, S3Family(room, settings.domains), families, open_routes(store), write)
+        policies = bucket_policies(opened.store)
+        gate = Gate(opened.directory, policies, throttle, time.time, allow_v2=settings.allow_sigv2)
+        room = Room(opened.store, owner_of(self.app.credentials), settings.region, settings.delta_commit_guard)
+        families: dict[str, Family] = {
+            STS: StsFamily(opened.directory, time.time),
+            ADMIN: AdminFamily(self._admin()),
+            METRICS: MetricsFamily(self._scraper()),
+        }
+        witnesses = Witnesses(opened.write, self.meter)
+        return Dispatcher(gate, S3Family(room, settings.domains), families, self._open_routes(settings), witnesses)
 
-    def _server(self) -> Server:
-        return Server(__version__, deployment_of(self.root), self.started_at, self.settings.workers)
+    def _admin(self) -> AdminRoom:
+        app, opened = self.app, self.opened
+        server = Server(__version__, deployment_of(app.root), app.started_at, app.settings.workers)
+        return AdminRoom(
+            opened.directory,
+            opened.store,
+            opened.state,
+            self.book,
+            server,
+            lambda: disk_of(app.root),
+            opened.audit,
+            time.time,
+        )
 
+    def _scraper(self) -> Scraper:
+        app = self.app
+        return Scraper(app.shared.board, self.opened.meter, app.root, app.settings.workers, app.started_at)
 
-def open_state(root: Path) -> SqliteState:
-    """Open the small facts of a data directory."""
-    folder = root / "state"
-    folder.mkdir(mode=0o700, exist_ok=True)
-    return SqliteState(folder / "state.db")
+    def _open_routes(self, settings: Settings) -> dict[str, Open]:
+        scraper = self._scraper()
 
+        async def scrape(request: Request) -> Response | None:
+            return metrics.answer(scraper) if metrics.is_open(settings, request) else None
 
-def open_audit(root: Path, settings: Settings, worker: int) -> AuditLog | None:
-    """Open one worker's audit log, unless there is to be none."""
-    if settings.audit_file == NO_AUDIT:
-        return None
-    folder = Path(settings.audit_file) if settings.audit_file else root / "audit"
-    return AuditLog(folder, worker, settings.audit_rotate, settings.audit_keep)
+        return {**open_routes(self.opened.store), metrics.PATH: scrape}
 
 
 def bucket_policies(store: ObjectStore) -> BucketPolicy:
@@ -133,12 +161,6 @@ def deployment_of(root: Path) -> str:
     """Return the id that a data directory has had since it was made."""
     described = orjson.loads(existing(root).format_file.read_bytes())
     return str(described.get("deployment", ""))
-
-
-def disk_of(root: Path) -> Disk:
-    """Return the room on the disk of a data directory."""
-    found = os.statvfs(root)
-    return Disk(found.f_blocks * found.f_frsize, found.f_bavail * found.f_frsize)
 
 
 def open_routes(store: ObjectStore) -> dict[str, Open]:

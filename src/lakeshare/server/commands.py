@@ -12,9 +12,8 @@ import click
 import orjson
 
 from lakeshare.identity.root import FILE_NAME, Origin, RootCredentials, load_root
-from lakeshare.identity.throttle import Throttle
 from lakeshare.server import archive
-from lakeshare.server.app import App
+from lakeshare.server.app import App, Shared
 from lakeshare.server.jobs import jobs_of
 from lakeshare.server.workers import Ready, run
 from lakeshare.settings import Secret, Settings, default_of, env_names, flag_name, sources_of
@@ -70,8 +69,7 @@ def server(directory: Path, **flags: str | None) -> None:
     credentials = load_root(root, settings)
     for warning in credentials.warnings:
         click.secho(f"warning: {warning}", fg="yellow", err=True)
-    throttle = Throttle.in_memory(settings.auth_failure_rate)
-    app = App(root, settings, credentials, throttle, sources_of(os.environ, flags))
+    app = App(root, settings, credentials, sources_of(os.environ, flags), Shared.of(settings))
     raise SystemExit(run(settings, app, jobs_of(root, settings), lambda ready: _greet(ready, root, credentials)))
 
 

@@ -8,6 +8,7 @@ event. Nothing turns back, and an operation cannot be reached around the check: 
 import hashlib
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
@@ -17,6 +18,7 @@ from lakeshare.http.response import Response
 from lakeshare.identity.caller import ANONYMOUS, Caller, Need
 from lakeshare.identity.gate import Admission, Gate
 from lakeshare.telemetry.audit import AuditEvent
+from lakeshare.telemetry.requests import RequestMeter
 
 
 class Operation(Protocol):
@@ -75,23 +77,48 @@ class Family(Protocol):
         ...
 
 
-Open = Callable[[Request], Awaitable[Response]]
+Open = Callable[[Request], Awaitable[Response | None]]
+"""Answers a request that needs no signature, or leaves it to its family."""
+
+S3 = "s3"
+"""The label of the family that has every path that no other has."""
 
 STS = "sts"
 """The key of the family that answers `POST /`."""
+
+METRICS = "metrics"
+"""The key of the family that answers `/metrics`."""
+
+
+FAILED = "InternalError"
+FAILED_STATUS = 500
+CUT = "AnswerCut"
+"""The error of a request whose answer did not leave whole."""
 
 
 class Trace:
     """What one request turned out to be, gathered for its audit event."""
 
-    __slots__ = ("caller", "decision", "error", "name", "needs")
+    __slots__ = ("caller", "claimed", "decision", "error", "family", "name", "needs", "outcome", "started")
 
-    def __init__(self) -> None:
+    def __init__(self, family: str) -> None:
+        self.started = time.perf_counter()
+        self.family = family
         self.name = ""
+        self.outcome = ""  # of asking who it is: signed, anonymous or refused
         self.caller: Caller = ANONYMOUS
+        self.claimed = ""  # the access key of a signature that did not hold
         self.needs: tuple[Need, ...] = ()
         self.decision = "none"  # refused before it came to the check
         self.error = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Witnesses:
+    """Who is told of each request once it is over."""
+
+    audit: Callable[[AuditEvent], None]
+    meter: RequestMeter
 
 
 class Dispatcher:
@@ -103,61 +130,95 @@ class Dispatcher:
         objects: Family,
         families: Mapping[str, Family],
         open_routes: Mapping[str, Open],
-        audit: Callable[[AuditEvent], None],
+        witnesses: Witnesses,
     ) -> None:
         self._gate = gate
         self._objects = objects
         self._families = families
         self._open = open_routes
-        self._audit = audit
+        self._audit = witnesses.audit
+        self._meter = witnesses.meter
 
     async def __call__(self, request: Request) -> Response:
         """Answer one request."""
-        if (handler := self._open.get(request.raw_path)) is not None:
-            return await handler(request)
-        started = time.perf_counter()
-        family = self._family(request)
-        trace = Trace()
+        opened = self._open.get(request.raw_path)
+        if opened is not None and (answer := await opened(request)) is not None:
+            return answer
+        label, family = self._family(request)
+        trace = Trace(label)
+        response: Response | None = None
+        self._meter.began()
+        try:
+            response = await self._answer(family, request, trace)
+        finally:
+            if response is None:  # neither answered nor refused: the edge says 500
+                trace.error = FAILED
+                self._tell(request, FAILED_STATUS, trace, 0)
+        response.after = self._teller(request, response.status, trace)
+        return response
+
+    async def _answer(self, family: Family, request: Request, trace: Trace) -> Response:
         try:
             response = await self._serve(family, request, trace)
         except LakeshareError as error:
             trace.error, response = family.refuse(error, request)
-        family.finish(response, request)
-        response.after = self._auditor(request, response.status, trace, started)
-        return response
+            if trace.outcome == "refused":
+                trace.claimed = getattr(error, "access_key", "")
+        return family.finish(response, request)
 
-    def _auditor(self, request: Request, status: int, trace: Trace, started: float) -> Callable[[int, bool], None]:
-        """Return what writes the request's one audit event, once its answer has left or failed."""
+    def _teller(self, request: Request, status: int, trace: Trace) -> Callable[[int, bool], None]:
+        """Return what tells of the request once its answer has left or failed."""
 
-        def write(bytes_out: int, whole: bool) -> None:  # noqa: FBT001 - the edge's signature
-            self._audit(
-                AuditEvent(
-                    time=datetime.now(UTC),
-                    request_id=request.id,
-                    peer=request.peer,
-                    access_key=trace.caller.name,
-                    action=trace.name,
-                    resources=tuple(need.resource for need in trace.needs),
-                    decision=trace.decision,
-                    status=status,
-                    error=trace.error if whole else trace.error or "AnswerCut",
-                    bytes_in=_length(request),
-                    bytes_out=bytes_out,
-                    duration_ms=(time.perf_counter() - started) * 1000,
-                    user_agent=request.headers.get("user-agent", ""),
-                )
+        def tell(bytes_out: int, whole: bool) -> None:  # noqa: FBT001 - the edge's signature
+            if not whole:
+                trace.error = trace.error or CUT
+            self._tell(request, status, trace, bytes_out)
+
+        return tell
+
+    def _tell(self, request: Request, status: int, trace: Trace, bytes_out: int) -> None:
+        """Count the request, and write its one audit event."""
+        bytes_in = _length(request)
+        seconds = time.perf_counter() - trace.started
+        self._meter.ended(
+            trace.family,
+            trace.name,
+            status,
+            error=trace.error,
+            outcome=trace.outcome,
+            decision=trace.decision,
+            seconds=seconds,
+            bytes_in=bytes_in,
+            bytes_out=bytes_out,
+        )
+        self._audit(
+            AuditEvent(
+                time=datetime.now(UTC),
+                request_id=request.id,
+                peer=request.peer,
+                access_key=trace.caller.name or trace.claimed,
+                action=trace.name,
+                resources=tuple(need.resource for need in trace.needs),
+                decision=trace.decision,
+                status=status,
+                error=trace.error,
+                bytes_in=bytes_in,
+                bytes_out=bytes_out,
+                duration_ms=seconds * 1000,
+                user_agent=request.headers.get("user-agent", ""),
             )
+        )
 
-        return write
-
-    def _family(self, request: Request) -> Family:
-        """Return the family of a request: by the first part of its path, `POST /` being STS's; S3 has the rest."""
-        path = request.raw_path
-        if path.startswith(("/_", "/minio/")):
-            return self._families.get(path[1:].partition("/")[0], self._objects)
-        if path == "/" and request.method == "POST" and _is_form(request):
-            return self._families.get(STS, self._objects)
-        return self._objects
+    def _family(self, request: Request) -> tuple[str, Family]:
+        """Return a request's family and its label, by the first part of the path; S3 has what no other has."""
+        path, key = request.raw_path, S3
+        if path.startswith(("/_", "/minio/", "/metrics")):
+            key = path[1:].partition("/")[0]
+        elif path == "/" and request.method == "POST" and _is_form(request):
+            key = STS
+        if (family := self._families.get(key)) is None:
+            return S3, self._objects
+        return key.lstrip("_"), family
 
     async def _serve(self, family: Family, request: Request, trace: Trace) -> Response:
         match = family.find(request)
@@ -166,8 +227,10 @@ class Dispatcher:
         if match.early_limit_bytes:
             early = await request.body(match.early_limit_bytes)
             digest = hashlib.sha256(early).hexdigest()
+        trace.outcome = "refused"
         admission = await self._gate.authenticate(request, match.services, match.host_bucket, digest)
         trace.caller = admission.caller
+        trace.outcome = "signed" if admission.verified else "anonymous"
         operation = await match.decode(admission, early)
         trace.name = match.name
         trace.needs = operation.requires()

@@ -84,6 +84,10 @@ class GroupCommitter:
         self._connection.set_wal_hook(self._note_pages)
         self._pages = 0
         self._checkpoint_at = CHECKPOINT_PAGES
+        self.batches = 0
+        """Transactions so far."""
+        self.operations = 0
+        """Operations that they carried."""
         self._queue: deque[_Waiting] = deque()
         self._wake = threading.Condition()
         self._closed = False
@@ -141,6 +145,8 @@ class GroupCommitter:
                     break
             with self._turnstile:
                 batch = self._take()
+                self.batches += 1
+                self.operations += len(batch)
                 self._transact(batch)
                 _settle_all(batch)
                 self._checkpoint_if_due()

@@ -29,11 +29,16 @@ class Derived(Generic[T]):
         self._make = make
         self._made: tuple[Cursor, T] | None = None
         self._making = asyncio.Lock()
+        self.reused = 0
+        """How often the value was at hand."""
+        self.made = 0
+        """How often it was made."""
 
     async def current(self) -> T:
         """Return the value; of callers that find it old, one makes it and the others wait."""
         now = await self._state.newest()
         if self._made is not None and self._made[0] == now:
+            self.reused += 1
             return self._made[1]
         async with self._making:
             return await self._renewed()
@@ -45,6 +50,7 @@ class Derived(Generic[T]):
             value = self._made[1]
         else:
             value = await self._make(self._state)
+            self.made += 1
         self._made = now, value
         return value
 

@@ -47,6 +47,11 @@ class SqliteState:
             raise _translated(error) from error
         self._readers = Readers(path)
 
+    @property
+    def batches(self) -> tuple[int, int]:
+        """Return the transactions of this process so far, and the commits that they carried."""
+        return self._committer.batches, self._committer.operations
+
     async def get(self, keys: Sequence[Key]) -> Mapping[Key, Record | None]:
         """Return the records of keys at one moment, read at once."""
         if len(keys) > limits.MAX_GET_KEYS:

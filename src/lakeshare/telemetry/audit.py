@@ -88,6 +88,11 @@ class AuditLog:
         if len(self._queue) >= QUEUE_LIMIT:
             self._make_room(QUEUE_LIMIT - 1)
 
+    @property
+    def waiting(self) -> int:
+        """Return how many events are on their way to the file."""
+        return len(self._queue)
+
     def flush(self) -> None:
         """Write everything that waits."""
         with self._writing:

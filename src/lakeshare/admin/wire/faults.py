@@ -40,6 +40,7 @@ FAULTS: dict[type[LakeshareError], Fault] = {
     admin.SettingPinned: Fault("SettingPinned", 409),
     admin.NoAuditLog: Fault("NoAuditLog", 404),
     admin.ImportTooLarge: Fault("BodyTooLarge", 413),
+    admin.WrongToken: Fault("WrongToken", 401),
     admin.SealedOtherwise: Fault("SealedOtherwise", 409),
     settings.BadSetting: Fault("BadSetting", 400),
     http_json.BadJson: Fault("BadJson", 400),

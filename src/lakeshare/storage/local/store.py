@@ -82,6 +82,11 @@ class LocalStore:
         """Refuse writes under another number of free bytes from now on."""
         self._space.watermark_bytes = watermark_bytes
 
+    @property
+    def batches(self) -> tuple[int, int]:
+        """Return the transactions of this process so far, and the operations that they carried."""
+        return self._committer.batches, self._committer.operations
+
     async def create_bucket(self, name: str, region: str = "") -> Bucket:
         """Make a bucket."""
         bucket = Bucket(name, time.time_ns(), region)
