@@ -115,6 +115,8 @@ class _Judge:
         value = _coerced(test.literal, column.kind)
         if value is None:
             return self._anything()
+        if isinstance(value, float) and column.kind is ValueKind.WHOLE:
+            bounds = Bounds(_as_reals(bounds.low), _as_reals(bounds.high), bounds.nulls)
         true, false = _reach(test.comparison, bounds, value, exact=column.partition)
         nulls = _null_states(bounds)
         some = nulls != ALL_NULLS
@@ -177,6 +179,11 @@ class _High:
         if self.exact or not isinstance(self.value, str):
             return found
         return found | _filled(pc.is_in(self.high, value_set=_prefixes(self.value)))
+
+
+def _as_reals(values: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Cast whole numbers to floats, rounding those that are too large; rounding keeps their order."""
+    return pc.cast(values, pa.float64(), safe=False)
 
 
 def _prefixes(value: str) -> pa.Array:

@@ -17,7 +17,10 @@ def join(*pieces: "pa.Array | str") -> pa.Array:
 
 
 def join_present(*pieces: "pa.Array | str") -> pa.Array:
-    """Join columns and constants row by row, leaving out what is null."""
+    """Join columns and constants row by row, leaving out what is null.
+
+    One piece must be a constant: Arrow loses a row of which every piece is null.
+    """
     return pc.binary_join_element_wise(*pieces, "", null_handling="skip")
 
 
@@ -34,7 +37,10 @@ def escaped(column: pa.Array) -> pa.Array:
     """Write each string as it stands between the quotes of JSON."""
     raw = letters(column)
     if (raw < _FIRST_PRINTABLE).any():
-        return pa.array([None if item is None else json.dumps(item)[1:-1] for item in column.to_pylist()], pa.string())
+        return pa.array(
+            [None if item is None else json.dumps(item, ensure_ascii=False)[1:-1] for item in column.to_pylist()],
+            pa.string(),
+        )
     if (raw == _BACKSLASH).any():
         column = pc.replace_substring(column, "\\", "\\\\")
     return pc.replace_substring(column, '"', '\\"')
@@ -78,11 +84,10 @@ def _json_of_struct(column: pa.Array) -> pa.Array:
     pieces: list[pa.Array] = []
     for place in range(column.type.num_fields):
         name = json.dumps(column.type.field(place).name)
-        text = json_of(pc.struct_field(column, place))
-        pieces.append(join(name, ":", text))
+        pieces.append(join(f",{name}:", json_of(pc.struct_field(column, place))))
     if not pieces:
         return pa.nulls(len(column), pa.string())
-    inner = pc.binary_join_element_wise(*pieces, ",", null_handling="skip")
+    inner = pc.utf8_slice_codeunits(join_present("", *pieces), 1)
     return pc.if_else(column.is_valid(), join("{", inner, "}"), pa.scalar(None, pa.string()))
 
 
