@@ -1,0 +1,103 @@
+"""Looking at tables before they are shared: a port, and the least that can be done, a look at the names in a bucket."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from lakeshare.formats.delta.paths import LOG_FOLDER, LogKind, parse_log_name
+from lakeshare.sharing.errors import NeedsCatalog, NoTableThere, SourceUnreachable
+from lakeshare.sharing.model.names import is_table_name
+from lakeshare.sharing.model.places import DeltaPlace, Place
+from lakeshare.sharing.model.report import TableReport
+from lakeshare.storage.errors import NoSuchBucket
+from lakeshare.storage.port import Listing, ObjectStore, Page
+
+LOG_PAGES_LIMIT = 1_000
+"""Pages of a log that are listed for its newest version: a million names."""
+_STATES = frozenset({LogKind.COMMIT, LogKind.CHECKPOINT, LogKind.CHECKPOINT_PART, LogKind.V2_CHECKPOINT})
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """Names of folders in a place, some of which may be tables; `next_after` goes on, None is the end."""
+
+    names: Sequence[str]
+    next_after: str | None = None
+
+
+class TableInspector(Protocol):
+    """Tells what lies at a place."""
+
+    async def inspect(self, place: Place) -> TableReport:
+        """Look at a table. Raises NoTableThere, TableUnreadable, NeedsCatalog, SourceUnreachable."""
+        ...
+
+    async def is_table(self, place: Place) -> bool:
+        """Say whether a table is there. Raises NeedsCatalog, SourceUnreachable."""
+        ...
+
+    async def folder(self, place: Place, after: str, limit: int) -> Folder:
+        """List what may be tables directly below a place, by name. Raises NeedsCatalog, SourceUnreachable."""
+        ...
+
+
+class LogNames:
+    """An inspector that reads names only, in the buckets of this server."""
+
+    def __init__(self, store: ObjectStore) -> None:
+        self._store = store
+
+    async def inspect(self, place: Place) -> TableReport:
+        """Find the newest version that the log has a file of."""
+        here = local(place)
+        newest = -1
+        after = ""
+        for _ in range(LOG_PAGES_LIMIT):
+            page = await self._log(here, after, 1000)
+            for entry in page.objects:
+                name = parse_log_name(entry.key[len(here.prefix) :])
+                if name is not None and name.kind in _STATES:
+                    newest = max(newest, name.version)
+            if page.next_after is None:
+                break
+            after = page.next_after
+        if newest < 0:
+            raise NoTableThere(place, f"{LOG_FOLDER} holds no commit")
+        return TableReport(version=newest)
+
+    async def is_table(self, place: Place) -> bool:
+        """Say whether the log has any file of a version."""
+        here = local(place)
+        try:
+            page = await self._log(here, "", 1)
+        except NoTableThere:
+            return False
+        return bool(page.objects)
+
+    async def folder(self, place: Place, after: str, limit: int) -> Folder:
+        """List the folders below a place."""
+        here = local(place)
+        start = f"{here.prefix}{after}/" if after else ""
+        try:
+            page = await self._store.list(Listing(here.bucket, here.prefix, "/", start, limit))
+        except NoSuchBucket:
+            raise NoTableThere(place, f"bucket {here.bucket!r} does not exist") from None
+        names = [prefix[len(here.prefix) : -1] for prefix in page.prefixes]
+        last = page.next_after
+        going = None if last is None else last[len(here.prefix) :].rstrip("/")
+        return Folder([name for name in names if is_table_name(name) and f"{name}/" != LOG_FOLDER], going)
+
+    async def _log(self, place: DeltaPlace, after: str, limit: int) -> Page:
+        try:
+            return await self._store.list(Listing(place.bucket, place.prefix + LOG_FOLDER, "", after, limit))
+        except NoSuchBucket:
+            raise NoTableThere(place, f"bucket {place.bucket!r} does not exist") from None
+
+
+def local(place: Place) -> DeltaPlace:
+    """Return a place in a bucket of this server. Raises NeedsCatalog, SourceUnreachable."""
+    if not isinstance(place, DeltaPlace):
+        raise NeedsCatalog
+    if place.source:
+        raise SourceUnreachable(place.source, "this release does not read remote sources yet")
+    return place

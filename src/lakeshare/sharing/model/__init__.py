@@ -1,0 +1,1 @@
+"""The values of sharing, and their rules. No I/O."""

@@ -1,0 +1,1 @@
+"""Sharing on the wire: decode, call, encode."""
