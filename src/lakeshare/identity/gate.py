@@ -1,7 +1,8 @@
 """The one place where a request is given a caller, and where what it needs is allowed or denied."""
 
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
 from urllib.parse import unquote
 
 from lakeshare.http.request import Request
@@ -12,14 +13,25 @@ from lakeshare.identity.circumstances import Circumstances
 from lakeshare.identity.directory import Directory
 from lakeshare.identity.errors import AccessKeyUnknown, SignatureMismatch, TooManyFailures
 from lakeshare.identity.policy.compiled import CompiledPolicy
+from lakeshare.identity.policy.keys import EXISTING_TAG
 from lakeshare.identity.sigv4.verified import KeyLookup, Verified
 from lakeshare.identity.sigv4.verify import verify
 from lakeshare.identity.throttle import Throttle
 from lakeshare.identity.view import View
 from lakeshare.settings import Secret
 
-BucketPolicy = Callable[[str], Awaitable[CompiledPolicy | None]]
-"""Finds the policy of a bucket, as it stands now."""
+
+class Holdings(Protocol):
+    """What authorisation must know of buckets and objects, as they stand now."""
+
+    async def policy_of(self, bucket: str) -> CompiledPolicy | None:
+        """Return a bucket's policy, if it has one."""
+        ...
+
+    async def tags_of(self, bucket: str, key: str) -> tuple[tuple[str, str], ...]:
+        """Return an object's tags, for policies that ask for them; none where there is no object."""
+        ...
+
 
 _TOKEN_PARAM = "x-amz-security-token="  # noqa: S105 - the name of a parameter
 
@@ -39,14 +51,14 @@ class Gate:
     def __init__(
         self,
         directory: Directory,
-        bucket_policy: BucketPolicy,
+        holdings: Holdings,
         throttle: Throttle,
         clock: Callable[[], float],
         *,
         allow_v2: bool = True,
     ) -> None:
         self._directory = directory
-        self._bucket_policy = bucket_policy
+        self._holdings = holdings
         self._throttle = throttle
         self._clock = clock
         self._allow_v2 = allow_v2
@@ -79,8 +91,19 @@ class Gate:
     async def authorise(self, admission: Admission, needs: Sequence[Need]) -> Decision:
         """Allow all of the needs, or raise AccessDenied."""
         caller = admission.caller
-        policies = {} if caller.is_unbound else await self._policies(needs)
+        if caller.is_unbound:
+            return authorise(caller, needs, admission.circumstances, {})
+        policies = await self._policies(needs)
+        if any(policy.asks_tags for policy in (caller.grants, *caller.limits, *policies.values())):
+            needs = [await self._with_tags(need) for need in needs]
         return authorise(caller, needs, admission.circumstances, policies)
+
+    async def _with_tags(self, need: Need) -> Need:
+        named = bucket_and_key(need.resource)
+        if named is None or not named[1]:
+            return need
+        tags = await self._holdings.tags_of(*named)
+        return replace(need, facts=(*need.facts, *((EXISTING_TAG + key, value) for key, value in tags)))
 
     def _lookup(self, request: Request, view: View, now: float) -> KeyLookup:
         def secret_of(access_key: str) -> Secret | None:
@@ -93,7 +116,7 @@ class Gate:
     async def _policies(self, needs: Sequence[Need]) -> dict[str, CompiledPolicy]:
         found: dict[str, CompiledPolicy] = {}
         for bucket in {named[0] for need in needs if (named := bucket_and_key(need.resource))}:
-            if policy := await self._bucket_policy(bucket):
+            if policy := await self._holdings.policy_of(bucket):
                 found[bucket] = policy
         return found
 

@@ -19,7 +19,7 @@ from lakeshare.admin.wire.metrics import MetricsFamily
 from lakeshare.http.asgi import Handler
 from lakeshare.http.request import Request
 from lakeshare.http.response import Response
-from lakeshare.identity.gate import BucketPolicy, Gate
+from lakeshare.identity.gate import Gate
 from lakeshare.identity.policy.bucket import compile_bucket_policy
 from lakeshare.identity.policy.compiled import CompiledPolicy
 from lakeshare.identity.root import RootCredentials
@@ -33,9 +33,9 @@ from lakeshare.server.dispatch import METRICS, STS, Dispatcher, Family, Open, Wi
 from lakeshare.server.live import LiveHandler
 from lakeshare.server.opened import Opened, Scraper, disk_of, open_all
 from lakeshare.settings import Settings
-from lakeshare.storage.errors import NoSuchBucket, NoSuchDocument
+from lakeshare.storage.errors import NoSuchBucket, NoSuchDocument, NoSuchKey
 from lakeshare.storage.local.layout import existing
-from lakeshare.storage.port import ObjectStore
+from lakeshare.storage.port import ObjectStore, Tags
 from lakeshare.telemetry.board import Board
 from lakeshare.telemetry.log import set_level
 from lakeshare.telemetry.requests import RequestMeter
@@ -101,8 +101,8 @@ class Rooms:
         opened.store.set_watermark(settings.free_space_watermark)
         throttle.set_limit(settings.auth_failure_rate)
         set_level(settings)
-        policies = bucket_policies(opened.store)
-        gate = Gate(opened.directory, policies, throttle, time.time, allow_v2=settings.allow_sigv2)
+        holdings = StoreHoldings(opened.store)
+        gate = Gate(opened.directory, holdings, throttle, time.time, allow_v2=settings.allow_sigv2)
         room = Room(opened.store, owner_of(self.app.credentials), settings.region, settings.delta_commit_guard)
         families: dict[str, Family] = {
             STS: StsFamily(opened.directory, time.time),
@@ -139,17 +139,26 @@ class Rooms:
         return {**open_routes(self.opened.store), metrics.PATH: scrape}
 
 
-def bucket_policies(store: ObjectStore) -> BucketPolicy:
-    """Return what finds a bucket's policy as it stands now."""
+@dataclass(frozen=True, slots=True)
+class StoreHoldings:
+    """What authorisation must know of buckets and objects, from the store."""
 
-    async def find(bucket: str) -> CompiledPolicy | None:
+    store: ObjectStore
+
+    async def policy_of(self, bucket: str) -> CompiledPolicy | None:
+        """Return a bucket's policy, if it has one."""
         try:
-            text = await store.document(bucket, POLICY_DOCUMENT)
+            text = await self.store.document(bucket, POLICY_DOCUMENT)
         except (NoSuchDocument, NoSuchBucket):
             return None
         return compile_bucket_policy(text.decode(), bucket)
 
-    return find
+    async def tags_of(self, bucket: str, key: str) -> Tags:
+        """Return an object's tags, for policies that ask for them."""
+        try:
+            return (await self.store.head(bucket, key)).tags
+        except (NoSuchKey, NoSuchBucket):
+            return ()
 
 
 def owner_of(credentials: RootCredentials) -> Owner:

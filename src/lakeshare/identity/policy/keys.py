@@ -21,6 +21,9 @@ sts:durationseconds sts:rolesessionname
 
 KNOWN_KEYS = frozenset(_KNOWN.split())
 
+EXISTING_TAG = "s3:existingobjecttag/"
+"""Begins the keys that ask for a tag of the object itself, which must be read for them."""
+
 # What a request says of itself can never stand in for these.
 SERVER_KEYS = frozenset(
     {

@@ -10,7 +10,7 @@ from lakeshare.objects.model.conditions import UNCONDITIONAL, ReadCondition
 from lakeshare.objects.model.names import Source, object_arn
 from lakeshare.objects.model.ranges import copy_range
 from lakeshare.objects.operations.intake import Body, take
-from lakeshare.objects.operations.write import source_needs
+from lakeshare.objects.operations.write import PolicyFacts, source_needs
 from lakeshare.objects.room import Room
 from lakeshare.storage.errors import NoSuchUpload, WriteOnce
 from lakeshare.storage.port import (
@@ -30,12 +30,13 @@ class CreateUpload:
     """The beginning of an upload."""
 
     upload: Upload
+    policy_facts: PolicyFacts = ()
 
     def requires(self) -> tuple[Need, ...]:
         """Say what the caller must be allowed."""
         arn = object_arn(self.upload.bucket, self.upload.key)
-        tagging = (Need("s3:PutObjectTagging", arn),) if self.upload.tags else ()
-        return (Need("s3:PutObject", arn), *tagging)
+        tagging = (Need("s3:PutObjectTagging", arn, self.policy_facts),) if self.upload.tags else ()
+        return (Need("s3:PutObject", arn, self.policy_facts), *tagging)
 
 
 async def create_upload(room: Room, call: CreateUpload) -> Upload:
@@ -53,10 +54,11 @@ class UploadCall:
     action: str
     part: int = 0
     limit: int = 1000
+    policy_facts: PolicyFacts = ()
 
     def requires(self) -> tuple[Need, ...]:
         """Say what the caller must be allowed."""
-        return (Need(self.action, object_arn(self.bucket, self.key)),)
+        return (Need(self.action, object_arn(self.bucket, self.key), self.policy_facts),)
 
 
 async def upload_under_way(room: Room, bucket: str, key: str, upload_id: str) -> Upload:

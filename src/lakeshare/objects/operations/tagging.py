@@ -27,7 +27,9 @@ class TagObject:
     def requires(self) -> tuple[Need, ...]:
         """Say what the caller must be allowed."""
         action = self.action.replace("Tagging", "VersionTagging") if self.ref.version else self.action
-        return (Need(action, object_arn(self.bucket, self.key)),)
+        facts = tuple((f"s3:RequestObjectTag/{key}", value) for key, value in self.tags or ())
+        keys = tuple(("s3:RequestObjectTagKeys", key) for key, _ in self.tags or ())
+        return (Need(action, object_arn(self.bucket, self.key), (*facts, *keys)),)
 
 
 async def tag_object(room: Room, call: TagObject) -> ObjectInfo:

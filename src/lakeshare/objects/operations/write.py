@@ -11,6 +11,9 @@ from lakeshare.objects.room import Room
 from lakeshare.storage.errors import WriteOnce
 from lakeshare.storage.port import ALWAYS, Condition, Copy, Facts, ObjectInfo, Put, Tags, VersionRef
 
+PolicyFacts = tuple[tuple[str, str], ...]
+"""What a request says of itself that policies may ask for."""
+
 
 @dataclass(frozen=True, slots=True)
 class PutObject:
@@ -21,12 +24,13 @@ class PutObject:
     facts: Facts
     tags: Tags = ()
     condition: Condition = ALWAYS
+    policy_facts: PolicyFacts = ()
 
     def requires(self) -> tuple[Need, ...]:
         """Say what the caller must be allowed."""
         arn = object_arn(self.bucket, self.key)
-        tagging = (Need("s3:PutObjectTagging", arn),) if self.tags else ()
-        return (Need("s3:PutObject", arn), *tagging)
+        tagging = (Need("s3:PutObjectTagging", arn, self.policy_facts),) if self.tags else ()
+        return (Need("s3:PutObject", arn, self.policy_facts), *tagging)
 
 
 async def put_object(room: Room, call: PutObject, body: Body) -> ObjectInfo:
@@ -52,13 +56,13 @@ class CopyObject:
     facts: Facts | None = None
     tags: Tags | None = None
     condition: Condition = ALWAYS
+    policy_facts: PolicyFacts = ()
 
     def requires(self) -> tuple[Need, ...]:
         """Say what the caller must be allowed: to read the source, and to write the target."""
-        return (Need("s3:PutObject", object_arn(self.bucket, self.key)), *source_needs(self.source), *self._tagging())
-
-    def _tagging(self) -> tuple[Need, ...]:
-        return (Need("s3:PutObjectTagging", object_arn(self.bucket, self.key)),) if self.tags else ()
+        arn = object_arn(self.bucket, self.key)
+        tagging = (Need("s3:PutObjectTagging", arn, self.policy_facts),) if self.tags else ()
+        return (Need("s3:PutObject", arn, self.policy_facts), *source_needs(self.source), *tagging)
 
 
 def source_needs(source: Source) -> tuple[Need, ...]:

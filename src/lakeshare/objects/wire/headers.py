@@ -55,6 +55,25 @@ def refuse_unoffered(headers: Mapping[str, str]) -> None:
         raise InvalidStorageClass(storage_class)
 
 
+_CONDITION_HEADERS = (
+    "x-amz-acl",
+    "x-amz-copy-source",
+    "x-amz-metadata-directive",
+    "x-amz-server-side-encryption",
+    "x-amz-storage-class",
+    "x-amz-content-sha256",
+    "if-match",
+    "if-none-match",
+)
+
+
+def policy_facts(headers: Mapping[str, str], tags: Tags = ()) -> tuple[tuple[str, str], ...]:
+    """Return what policies may ask of a write: some of its headers, and the tags that it brings."""
+    named = tuple((f"s3:{name}", headers[name]) for name in _CONDITION_HEADERS if name in headers)
+    brought = tuple((f"s3:RequestObjectTag/{key}", value) for key, value in tags)
+    return (*named, *brought, *(("s3:RequestObjectTagKeys", key) for key, _ in tags))
+
+
 def facts_of(headers: Mapping[str, str]) -> Facts:
     """Read what a writer says of an object besides its bytes."""
     kept = {name: headers[name] for name in _KEPT if name in headers}

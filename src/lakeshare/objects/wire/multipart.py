@@ -16,6 +16,7 @@ from lakeshare.objects.wire.headers import (
     checksum_header,
     copy_source,
     facts_of,
+    policy_facts,
     read_condition,
     refuse_unoffered,
     tags_of,
@@ -37,7 +38,7 @@ def decode_create(call: Call) -> CreateUpload:
         raise InvalidRequest("x-amz-checksum-type needs x-amz-checksum-algorithm beside it")
     kind = kind_for(algorithm, asked) if algorithm else None
     upload = Upload(call.bucket, call.key, "", facts_of(call.headers), 0, tags_of(call.headers), algorithm, kind)
-    return CreateUpload(upload)
+    return CreateUpload(upload, policy_facts(call.headers, upload.tags))
 
 
 def encode_create(_room: Room, _call: CreateUpload, upload: Upload) -> Response:
@@ -68,7 +69,8 @@ def _part_number(call: Call) -> int:
 
 
 def _upload_call(call: Call, action: str, part: int = 0, limit: int = _PAGE_LIMIT) -> UploadCall:
-    return UploadCall(call.bucket, call.key, call.params.get("uploadId", ""), action, part, limit)
+    upload_id, facts = call.params.get("uploadId", ""), policy_facts(call.headers)
+    return UploadCall(call.bucket, call.key, upload_id, action, part, limit, facts)
 
 
 def encode_part(_room: Room, _call: UploadCall, part: Part) -> Response:

@@ -11,6 +11,7 @@ from lakeshare.objects.wire.headers import (
     checksum_header,
     copy_source,
     facts_of,
+    policy_facts,
     read_condition,
     refuse_unoffered,
     tags_of,
@@ -23,9 +24,11 @@ SOURCE_PREFIX = "x-amz-copy-source-"
 
 def decode_put(call: Call) -> PutObject:
     """Read a PutObject."""
-    refuse_unoffered(call.headers)
+    headers = call.headers
+    refuse_unoffered(headers)
+    tags = tags_of(headers)
     return PutObject(
-        call.bucket, call.key, facts_of(call.headers), tags_of(call.headers), write_condition(call.headers)
+        call.bucket, call.key, facts_of(headers), tags, write_condition(headers), policy_facts(headers, tags)
     )
 
 
@@ -50,14 +53,16 @@ def decode_copy(call: Call) -> CopyObject:
     retags = _directive(call, "x-amz-tagging-directive")
     if name := headers.get("x-amz-checksum-algorithm"):
         raise NotImplementedYet(f"another checksum ({checksum_algorithm(name, 'x-amz-checksum-algorithm')}) for a copy")
+    tags = tags_of(headers) if retags else None
     return CopyObject(
         call.bucket,
         call.key,
         copy_source(headers),
         read_condition(headers, SOURCE_PREFIX),
         facts_of(headers) if replaces else None,
-        tags_of(headers) if retags else None,
+        tags,
         write_condition(headers),
+        policy_facts(headers, tags or ()),
     )
 
 
