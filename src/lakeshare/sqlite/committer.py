@@ -192,7 +192,8 @@ class GroupCommitter:
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
         for one in batch:
-            one.result, one.error = None, one.error or failure
+            # What one operation was told may rest on another of the batch, which has not happened.
+            one.result, one.error = None, failure
 
     def _note_pages(self, _connection: apsw.Connection, _name: str, pages: int) -> int:
         if pages < self._pages:
