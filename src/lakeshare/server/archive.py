@@ -38,12 +38,14 @@ def backup(root: Path, target: Path, progress: Progress, *, hard_links: bool, ke
 
 def restore(source: Path, root: Path, progress: Progress) -> BackupReport:
     """Make a data directory from a backup, comparing every blob with its checksum."""
-    report = storage.restore(source, root, progress=progress)
-    if (source / STATE).exists():
-        (root / STATE).parent.mkdir(mode=0o700, exist_ok=True)
-        state.backup(source / STATE, root / STATE)
-    _carry_keys(source, root)
-    return report
+
+    def bring_the_rest() -> None:
+        if (source / STATE).exists():
+            (root / STATE).parent.mkdir(mode=0o700, exist_ok=True)
+            state.backup(source / STATE, root / STATE)
+        _carry_keys(source, root)
+
+    return storage.restore(source, root, progress=progress, before_it_counts=bring_the_rest)
 
 
 def _carry_keys(source: Path, target: Path) -> None:
