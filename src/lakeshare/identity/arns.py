@@ -3,6 +3,7 @@
 S3 = "arn:aws:s3:::"
 TABLES = "arn:aws:s3tables:::bucket/"
 IAM = "arn:aws:iam:::"
+SHARING = "arn:aws:deltasharing:::"
 EVERYTHING = "*"
 
 
@@ -44,6 +45,30 @@ def group_arn(group: str) -> str:
 def policy_arn(policy: str) -> str:
     """Name a policy."""
     return f"{IAM}policy/{policy}"
+
+
+def share_arn(share: str, schema: str = "", table: str = "") -> str:
+    """Name a share, a schema of it, or a table."""
+    return f"{SHARING}share/{'/'.join(filter(None, (share, schema, table)))}"
+
+
+def recipient_arn(recipient: str) -> str:
+    """Name a recipient."""
+    return f"{SHARING}recipient/{recipient}"
+
+
+def source_arn(source: str) -> str:
+    """Name a remote source."""
+    return f"{SHARING}source/{source}"
+
+
+def share_and_rest(arn: str) -> tuple[str, str] | None:
+    """Return the share that a name of sharing's has, and what follows it."""
+    start = f"{SHARING}share/"
+    if not arn.startswith(start):
+        return None
+    share, _, rest = arn[len(start) :].partition("/")
+    return share, rest
 
 
 def bucket_and_key(arn: str) -> tuple[str, str] | None:

@@ -15,6 +15,7 @@ class CallerKind(Enum):
     USER = "user"
     SERVICE_ACCOUNT = "service account"
     SESSION = "session"
+    RECIPIENT = "recipient"
 
 
 @dataclass(frozen=True, slots=True)

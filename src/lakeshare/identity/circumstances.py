@@ -18,6 +18,7 @@ _PRINCIPAL_TYPES = {
     CallerKind.USER: "User",
     CallerKind.SERVICE_ACCOUNT: "User",
     CallerKind.SESSION: "AssumedRole",
+    CallerKind.RECIPIENT: "Recipient",
 }
 
 

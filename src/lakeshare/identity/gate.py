@@ -33,6 +33,22 @@ class Holdings(Protocol):
         ...
 
 
+class Guests(Protocol):
+    """Keys that another room lends for presigned URLs of its own; all of them begin with one prefix."""
+
+    prefix: str
+
+    async def secret_of(self, access_key: str) -> Secret | None:
+        """Return the secret that a key signs with; None where there is no such key now."""
+        ...
+
+    async def resolve(self, access_key: str, now: float) -> Caller:
+        """Return the caller that a key stands for, once its signature holds. Raises AccessKeyUnknown."""
+        ...
+
+
+_S3 = frozenset({"s3"})
+_CREDENTIAL_PARAM = "X-Amz-Credential="
 _TOKEN_PARAM = "x-amz-security-token="  # noqa: S105 - the name of a parameter
 
 
@@ -48,7 +64,7 @@ class Admission:
 class Gate:
     """Authentication and authorisation over the identities of one server."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - a gate is where all of these meet
         self,
         directory: Directory,
         holdings: Holdings,
@@ -56,12 +72,14 @@ class Gate:
         clock: Callable[[], float],
         *,
         allow_v2: bool = True,
+        guests: Guests | None = None,
     ) -> None:
         self._directory = directory
         self._holdings = holdings
         self._throttle = throttle
         self._clock = clock
         self._allow_v2 = allow_v2
+        self._guests = guests
 
     async def authenticate(
         self, request: Request, services: frozenset[str], host_bucket: str = "", body_sha256: str | None = None
@@ -71,6 +89,8 @@ class Gate:
         `body_sha256` is the digest of a body that was read already, which services other than S3 sign.
         """
         now = self._clock()
+        if self._guests is not None and (guest := _guest_key(request, self._guests.prefix)):
+            return await self._authenticate_guest(request, self._guests, guest, now)
         view = await self._directory.current()
         try:
             verified = verify(
@@ -83,6 +103,19 @@ class Gate:
                 body_sha256=body_sha256,
             )
             caller = ANONYMOUS if verified is None else view.resolve(verified.access_key, verified.session_token, now)
+        except (AccessKeyUnknown, SignatureMismatch) as refusal:
+            self._throttle.failed(now, refusal.access_key, request.peer)
+            raise
+        return Admission(caller, verified, _circumstances(request, verified, now))
+
+    async def _authenticate_guest(self, request: Request, guests: Guests, guest: str, now: float) -> Admission:
+        """Say who signed a URL with a key that another room lends: by signature version 4, and for S3 alone."""
+        secret = await guests.secret_of(guest)
+        try:
+            if self._throttle.blocked(now, guest, request.peer):
+                raise TooManyFailures(guest, request.peer)
+            verified = verify(request, lambda key: secret if key == guest else None, now, _S3, allow_v2=False)
+            caller = await guests.resolve(guest, now)
         except (AccessKeyUnknown, SignatureMismatch) as refusal:
             self._throttle.failed(now, refusal.access_key, request.peer)
             raise
@@ -119,6 +152,16 @@ class Gate:
             if policy := await self._holdings.policy_of(bucket):
                 found[bucket] = policy
         return found
+
+
+def _guest_key(request: Request, prefix: str) -> str:
+    """Return the access key of a presigned URL, if it begins with the prefix of keys that are lent."""
+    start = _CREDENTIAL_PARAM + prefix
+    at = request.raw_query.find(start)
+    if at < 0:
+        return ""
+    value = request.raw_query[at + len(_CREDENTIAL_PARAM) :].partition("&")[0]
+    return unquote(value).partition("/")[0]
 
 
 def _session_token(request: Request) -> Secret | None:

@@ -49,6 +49,14 @@ START = Position()
 
 
 @dataclass(frozen=True, slots=True)
+class Paging:
+    """How many, and after which."""
+
+    limit: int = MAX_RESULTS
+    after: Position = START
+
+
+@dataclass(frozen=True, slots=True)
 class SharePage:
     """Shares; `next` goes on, None is the end."""
 
@@ -73,36 +81,38 @@ class TablePage:
     next: Position | None = None
 
 
-def list_shares(access: Access, after: Position, limit: int) -> SharePage:
+def list_shares(access: Access, paging: Paging) -> SharePage:
     """Return a page of the shares that a recipient sees."""
-    rest = [share for share in access.shares if folded(share.name) > after.name]
-    page = rest[:limit]
-    return SharePage(page, _next_name([folded(share.name) for share in page], after, more=len(rest) > limit))
+    rest = [share for share in access.shares if folded(share.name) > paging.after.name]
+    page = rest[: paging.limit]
+    return SharePage(
+        page, _next_name([folded(share.name) for share in page], paging.after, more=len(rest) > paging.limit)
+    )
 
 
-async def list_schemas(room: Room, access: Access, share: str, after: Position, limit: int) -> SchemaPage:
+async def list_schemas(room: Room, access: Access, share: str, paging: Paging) -> SchemaPage:
     """Return a page of the schemas of a share. Raises NoSuchResource, OAuthRequired."""
     view = await room.directory.current()
     found = view.share_for(access, share)
-    rest = [schema for schema in view.schemas(found) if folded(schema.name) > after.name]
-    page = rest[:limit]
-    going = _next_name([folded(schema.name) for schema in page], after, more=len(rest) > limit)
+    rest = [schema for schema in view.schemas(found) if folded(schema.name) > paging.after.name]
+    page = rest[: paging.limit]
+    going = _next_name([folded(schema.name) for schema in page], paging.after, more=len(rest) > paging.limit)
     return SchemaPage(found, page, going)
 
 
-async def list_tables(room: Room, access: Access, share: str, schema: str, after: Position, limit: int) -> TablePage:
+async def list_tables(room: Room, access: Access, share: str, schema: str, paging: Paging) -> TablePage:
     """Return a page of the tables of a schema. Raises NoSuchResource, OAuthRequired."""
     view = await room.directory.current()
     found, inner = view.schema_for(access, share, schema)
-    return await _page(room.inspector, found, (inner,), after, limit)
+    return await _page(room.inspector, found, (inner,), paging)
 
 
-async def list_all_tables(room: Room, access: Access, share: str, after: Position, limit: int) -> TablePage:
+async def list_all_tables(room: Room, access: Access, share: str, paging: Paging) -> TablePage:
     """Return a page of the tables of all schemas of a share. Raises NoSuchResource, OAuthRequired."""
     view = await room.directory.current()
     found = view.share_for(access, share)
-    rest = [schema for schema in view.schemas(found) if folded(schema.name) >= after.schema]
-    return await _page(room.inspector, found, rest, after, limit)
+    rest = [schema for schema in view.schemas(found) if folded(schema.name) >= paging.after.schema]
+    return await _page(room.inspector, found, rest, paging)
 
 
 async def find_table(room: Room, access: Access, share: str, schema: str, table: str) -> Located:
@@ -132,16 +142,14 @@ async def discover(inspector: TableInspector, schema: Schema, table: str) -> Sha
     return None
 
 
-async def _page(
-    inspector: TableInspector, share: Share, schemas: Sequence[Schema], after: Position, limit: int
-) -> TablePage:
+async def _page(inspector: TableInspector, share: Share, schemas: Sequence[Schema], paging: Paging) -> TablePage:
     items: list[Located] = []
-    last = after
-    if limit == 0:
-        return TablePage((), after)
+    last = paging.after
+    if paging.limit == 0:
+        return TablePage((), last)
     for schema in schemas:
-        async for position, table in _tables(inspector, schema, after):
-            if len(items) == limit:
+        async for position, table in _tables(inspector, schema, paging.after):
+            if len(items) == paging.limit:
                 return TablePage(items, last)
             items.append(Located(share, schema, table))
             last = position
