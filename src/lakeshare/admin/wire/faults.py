@@ -29,7 +29,7 @@ class Fault:
 
 
 _MISMATCH = Fault("SignatureDoesNotMatch", 401)
-_MALFORMED_AUTH = Fault("AuthorizationMalformed", 400)
+_MALFORMED_AUTH = Fault("AuthorizationMalformed", 401)
 _BODY = Fault("BodyIncomplete", 400)
 _INTERNAL = Fault("InternalError", 500)
 
@@ -78,7 +78,7 @@ FAULTS: dict[type[LakeshareError], Fault] = {
     identity.AuthorizationQueryMalformed: _MALFORMED_AUTH,
     identity.AuthorizationAmbiguous: _MALFORMED_AUTH,
     identity.SignatureVersionUnsupported: _MALFORMED_AUTH,
-    identity.PayloadHashUnknown: _MALFORMED_AUTH,
+    identity.PayloadHashUnknown: Fault("BodyNotSigned", 400),
     identity.PayloadMismatch: Fault("BodyMismatch", 400),
     identity.BodyMalformed: Fault("BodyMalformed", 400),
     identity.BodyIncomplete: _BODY,

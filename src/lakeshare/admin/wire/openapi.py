@@ -45,9 +45,8 @@ def document() -> dict[str, Any]:
             "schemas": {"Error": Record((Field("error", _ERROR, required=True),)).schema()},
             "securitySchemes": {
                 "sigv4": {
-                    "type": "apiKey",
-                    "in": "header",
-                    "name": "Authorization",
+                    "type": "http",
+                    "scheme": "AWS4-HMAC-SHA256",
                     "description": "AWS signature version 4, service s3, any region.",
                 }
             },
