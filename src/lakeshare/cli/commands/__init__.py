@@ -1,0 +1,1 @@
+"""The commands, a file a verb or a noun."""

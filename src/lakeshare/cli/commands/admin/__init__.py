@@ -1,0 +1,1 @@
+"""The commands for operators: clients of the admin API."""

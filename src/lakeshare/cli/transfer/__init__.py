@@ -1,0 +1,1 @@
+"""Moving bytes: what goes where, and how it gets there whole."""
