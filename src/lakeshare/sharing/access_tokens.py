@@ -17,7 +17,6 @@ from lakeshare.state.codec import decode, encode
 
 PREFIX = "lsat."
 PURPOSE = "oauth access token"
-SCOPE = "delta-sharing:read"
 MAX_CHARACTERS = 1_024
 MIN_SECONDS, MAX_SECONDS = 60, 86_400
 

@@ -1,10 +1,12 @@
-"""The keys that data URLs are signed with: one for each token and OAuth client, derived and never stored.
+"""The keys that data URLs are signed with: one for each token or OAuth client and share, derived and never stored.
 
-A URL ends with its time, or as soon as its token is revoked, expires, or its recipient is suspended. Nobody but the
-server has the secret, so that what such a key signs is what sharing signed: a GET of one object.
+A URL ends with its time, and as soon as its token is revoked or expires, its recipient is suspended, or the share is
+removed or taken from the recipient. Nobody but the server has the secret, so that what such a key signs is what
+sharing signed: a GET of one object.
 """
 
 from collections.abc import Awaitable, Callable
+from hashlib import sha256
 from hmac import digest
 from uuid import UUID
 
@@ -13,24 +15,27 @@ from lakeshare.identity.errors import AccessKeyUnknown
 from lakeshare.identity.policy.compiled import compile_stored
 from lakeshare.identity.sigv4.keys import Credentials
 from lakeshare.settings import Secret
-from lakeshare.sharing.model.recipients import Credential
+from lakeshare.sharing.model.recipients import Credential, Token
+from lakeshare.sharing.model.shares import Share
 from lakeshare.sharing.view import View
 
 PREFIX = "LSDS"
 PURPOSE = "data url"
+_ID_CHARACTERS = 32
+_MARK_CHARACTERS = 8
 _READ = (
     '{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":["s3:GetObject","s3:GetObjectVersion"],'
     '"Resource":["arn:aws:s3:::*"]}]}'
 )
 
 
-def data_credentials(view: View, credential: Credential) -> Credentials | None:
-    """Return what to sign the data URLs of a recipient's credential with; None before anything is shared."""
+def data_credentials(view: View, credential: Credential, share: Share) -> Credentials | None:
+    """Return what to sign the data URLs of a credential and a share with; None before anything is shared."""
     key = view.key(PURPOSE)
     if key is None:
         return None
-    secret = digest(key, credential.id.encode() + credential.sha256, "sha256").hex()
-    return Credentials(PREFIX + UUID(credential.id).hex.upper(), Secret(secret))
+    secret = digest(key, f"{credential.id}{share.id}".encode() + credential.sha256, "sha256").hex()
+    return Credentials(PREFIX + UUID(credential.id).hex.upper() + _mark(share), Secret(secret))
 
 
 class DataKeys:
@@ -42,18 +47,23 @@ class DataKeys:
         self._current = current
 
     async def secret_of(self, access_key: str) -> Secret | None:
-        """Return the secret of a data key; None where its credential is gone."""
+        """Return the secret of a data key; None where its credential or share is gone."""
         view = await self._current()
-        credential = _credential(view, access_key)
-        found = None if credential is None else data_credentials(view, credential)
+        credential, share = _found(view, access_key)
+        if credential is None or share is None:
+            return None
+        found = data_credentials(view, credential, share)
         return None if found is None else found.secret
 
     async def resolve(self, access_key: str, now: float) -> Caller:
         """Return the caller that a data key stands for. Raises AccessKeyUnknown."""
         view = await self._current()
-        credential = _credential(view, access_key)
+        credential, share = _found(view, access_key)
         recipient = None if credential is None else view.recipient_by_id(credential.recipient_id)
-        if credential is None or recipient is None or credential.is_expired(now) or recipient.suspended:
+        if credential is None or share is None or recipient is None:
+            raise AccessKeyUnknown(access_key)
+        withheld = isinstance(credential, Token) and (share.oauth_only or recipient.oauth_only)
+        if credential.is_expired(now) or recipient.suspended or withheld:
             raise AccessKeyUnknown(access_key)
         return Caller(
             CallerKind.RECIPIENT,
@@ -64,9 +74,19 @@ class DataKeys:
         )
 
 
-def _credential(view: View, access_key: str) -> Credential | None:
+def _found(view: View, access_key: str) -> tuple[Credential | None, Share | None]:
+    body = access_key[len(PREFIX) :]
     try:
-        credential_id = str(UUID(access_key[len(PREFIX) :]))
+        credential_id = str(UUID(body[:_ID_CHARACTERS]))
     except ValueError:
-        return None
-    return view.token(credential_id) or view.client(credential_id)
+        return None, None
+    credential = view.token(credential_id) or view.client(credential_id)
+    if credential is None:
+        return None, None
+    mark = body[_ID_CHARACTERS:]
+    return credential, next((share for share in view.reach(credential) if _mark(share) == mark), None)
+
+
+def _mark(share: Share) -> str:
+    """Tell a share from the few others of its recipient; the secret tells it from all."""
+    return sha256(share.id.encode()).hexdigest()[:_MARK_CHARACTERS].upper()

@@ -213,12 +213,21 @@ class View:
             raise NoSuchResource(share, schema, table)
         return found
 
-    def _access(self, recipient: Recipient, credential: Credential) -> Access:
+    def reach(self, credential: Credential) -> tuple[Share, ...]:
+        """Return the shares that a credential was given, by folded name, those that withhold themselves too."""
+        recipient = self.recipient_by_id(credential.recipient_id)
+        if recipient is None:
+            return ()
         held = (credential.share_id,) if credential.share_id else recipient.grants
-        found = [share for share_id in held if (share := self.share_by_id(share_id)) is not None]
-        found.sort(key=lambda share: folded(share.name))
+        found = (share for share_id in held if (share := self.share_by_id(share_id)) is not None)
+        return tuple(sorted(found, key=lambda share: folded(share.name)))
+
+    def _access(self, recipient: Recipient, credential: Credential) -> Access:
+        found = self.reach(credential)
+        if credential.share_id and not found:
+            raise Unrecognised
         if isinstance(credential, OAuthClient):
-            return Access(recipient, credential, tuple(found))
+            return Access(recipient, credential, found)
         seen = tuple(share for share in found if not share.oauth_only)
         if recipient.oauth_only or (found and not seen):
             raise OAuthRequired
