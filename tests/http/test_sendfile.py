@@ -91,6 +91,24 @@ def test_a_system_without_sendfile_copies(file: Path, content: bytes, monkeypatc
         assert edge.get(f"/5-{3 * TURN_BYTES}").body == content[5 : 5 + 3 * TURN_BYTES]
 
 
+@pytest.mark.parametrize("answer", [BlockingIOError(11, "not now"), OSError(95, "not supported")])
+@pytest.mark.parametrize("length", [1, SMALL_BYTES, SMALL_BYTES + 1, TURN_BYTES])
+def test_what_the_disk_must_fetch_is_sent_the_same(
+    length: int, answer: OSError, file: Path, content: bytes, monkeypatch: pytest.MonkeyPatch
+):
+    """Threads wait for the disk where the kernel says so, and a file system that cannot say so is believed quick."""
+
+    def ask(*_: object) -> int:
+        raise answer
+
+    monkeypatch.setattr(os, "preadv", ask)
+    with served(serving(file)) as edge, edge.connect() as client:
+        for offset in (0, 4097):
+            assert client.ask(f"/{offset}-{length},between,3-4").body == (
+                content[offset : offset + length] + b"between" + content[3:7]
+            )
+
+
 def test_spans_and_bytes_keep_their_order(file: Path, content: bytes):
     """A body of many parts, small and large, of files and of memory, arrives in its order."""
     chance = random.Random(3)
@@ -224,7 +242,7 @@ def test_a_file_cut_while_it_is_sent_cuts_the_connection(tmp_path: Path, caplog)
     path = tmp_path / "shrinking"
     path.write_bytes(b"x" * size)
     with served(serving(path)) as edge, edge.connect() as client:
-        client.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        client.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
         client.send(f"GET /0-{size} HTTP/1.1\r\nHost: a\r\n\r\n".encode())
         client.until(b"\r\n\r\n")
         os.truncate(path, 0)

@@ -117,6 +117,13 @@ def test_a_plain_request_to_a_tls_port_is_dropped(edge: Edge):
     assert shown(edge)
 
 
+def test_a_handshake_that_never_ends_is_dropped(pair: tuple[Path, Path]):
+    """A client that connects and shakes no hands is let go after the time for a head."""
+    with served(handler, Tls(str(pair[0]), str(pair[1])), header_timeout=1) as edge, edge.connect() as client:
+        client.send(b"\x16\x03\x01\x02\x00")
+        assert client.closed()
+
+
 def test_a_new_certificate_is_shown_to_new_connections_and_old_ones_go_on(edge: Edge, pair: tuple[Path, Path]):
     """Replacing the files changes what new clients see, and breaks nobody's connection."""
     with edge.connect_tls(unchecked()) as client:

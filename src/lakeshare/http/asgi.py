@@ -14,7 +14,7 @@ from lakeshare.http.forwarded import Proxies
 from lakeshare.http.head import BODILESS, fields_of
 from lakeshare.http.request import ClientGone, Message, Receive, Request, Scope, Send
 from lakeshare.http.response import Body, FileSpan, Response, Spans
-from lakeshare.http.sendfile import COPY_BYTES, SMALL_BYTES, read_block, read_small
+from lakeshare.http.sendfile import COPY_BYTES, SMALL_BYTES, read_block, read_cached
 from lakeshare.settings import Settings
 
 Handler = Callable[[Request], Awaitable[Response]]
@@ -112,14 +112,12 @@ async def _transmit_counted(response: Response, scope: Scope, send: Send, after:
 
 
 def _gathered(body: Body, method: str) -> Body:
-    """Return spans that are small together as bytes."""
+    """Return spans that are small together, and need no disk, as bytes."""
     if not isinstance(body, tuple) or method == "HEAD" or _length(body) > SMALL_BYTES:
         return body
-    return b"".join([part if isinstance(part, bytes) else _read(part) for part in body])
-
-
-def _read(span: FileSpan) -> bytes:
-    return read_small(span.path, span.offset, span.length) if span.length else b""
+    found = [part if isinstance(part, bytes) else read_cached(part.path, part.offset, part.length) for part in body]
+    blocks = [block for block in found if block is not None]
+    return b"".join(blocks) if len(blocks) == len(body) else body
 
 
 def _told_length(response: Response) -> int | None:

@@ -1,6 +1,9 @@
 """What an exchange, and the files it sends, need of the connection they are on."""
 
 import asyncio
+import contextlib
+import socket
+from collections.abc import Iterator
 from typing import Protocol
 
 
@@ -56,3 +59,13 @@ class Connection(Protocol):
 
     async def writable(self, fd: int) -> None:
         """Wait until a duplicate of the socket takes bytes, and fail if the connection is lost."""
+
+
+@contextlib.contextmanager
+def borrowed(fd: int) -> Iterator[socket.socket]:
+    """Yield a socket object on a descriptor that stays its owner's."""
+    sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM, 0, fileno=fd)
+    try:
+        yield sock
+    finally:
+        sock.detach()

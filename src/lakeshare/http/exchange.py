@@ -14,7 +14,7 @@ from lakeshare.http.connection import Connection, PeerGone
 from lakeshare.http.head import BODILESS, STATUS_LINES, response_head, response_lines
 from lakeshare.http.limits import BODY_HIGH_WATER, BODY_LOW_WATER, DRAIN_LIMIT
 from lakeshare.http.request import Message, Receive, Scope, Send
-from lakeshare.http.sendfile import send_file
+from lakeshare.http.sendfile import TURN_BYTES, send_file
 
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
@@ -58,6 +58,7 @@ class Exchange:
     _head: bytes | None = None
     _framing = Framing.NONE
     _left = 0
+    _turn = 0
 
     def __init__(
         self,
@@ -190,17 +191,27 @@ class Exchange:
         """Send one part of the answer."""
         if self.connection.flow.write_paused:
             await self.connection.drained()
-        if self.disconnected:
+        if self.disconnected or self.connection.gone:
             raise PeerGone
         kind = message["type"]
         if kind == "http.response.body":
-            self._send_body(message.get("body", b""), more=message.get("more_body", False))
+            body, more = message.get("body", b""), message.get("more_body", False)
+            self._send_body(body, more=more)
+            if more:
+                await self._give_way(len(body))
         elif kind == "http.response.file":
             await self._send_file(message)
         elif kind == "http.response.start":
             self._start(message["status"], message.get("headers", ()))
         else:
             raise RuntimeError(f"unknown ASGI message {kind!r}")
+
+    async def _give_way(self, size: int) -> None:
+        """Let others have the loop once in a while: neither a quick reader nor a quick stream would ever wait."""
+        self._turn += size
+        if self._turn >= TURN_BYTES:
+            self._turn = 0
+            await asyncio.sleep(0)
 
     def _start(self, status: int, headers: Iterable[tuple[bytes, bytes]]) -> None:
         if self.response_started and self._head is None:

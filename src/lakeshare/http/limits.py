@@ -10,6 +10,9 @@ BODY_HIGH_WATER = 512 * 1024
 BODY_LOW_WATER = 128 * 1024
 """Bytes of a request body held under which reading goes on."""
 
+DIRECT_BYTES = 64 * 1024
+"""A body of a known length from this on goes to the application as it is read, past the parser."""
+
 DRAIN_LIMIT = 64 * 1024
 """Most bytes of an unread body that are read and thrown away to keep a connection."""
 

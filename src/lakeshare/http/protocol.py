@@ -5,7 +5,10 @@ are one `deadline` a connection, looked at by a sweep a few times a second, so t
 """
 
 import asyncio
+import contextlib
 import math
+import socket
+import struct
 from collections import deque
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -13,10 +16,10 @@ from urllib.parse import unquote
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from lakeshare.http.connection import PeerGone
+from lakeshare.http.connection import PeerGone, borrowed
 from lakeshare.http.exchange import EXTENSION, Exchange
 from lakeshare.http.head import FIELD_COUNT_LIMIT, RawFields, Refusal, fields_of, plain_response, refuse, size_bytes
-from lakeshare.http.limits import LINGER_LIMIT, LINGER_SECONDS, Limits
+from lakeshare.http.limits import DIRECT_BYTES, LINGER_LIMIT, LINGER_SECONDS, Limits
 from lakeshare.http.request import Scope
 
 if TYPE_CHECKING:
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
 
 NEVER = math.inf
 _EXTENSIONS: dict[str, dict[str, Any]] = {EXTENSION: {}}
+_RESET = struct.pack("ii", 1, 0)
 _ASGI = {"version": "3.0", "spec_version": "2.4"}
 _MALFORMED = Refusal(400, "The request is not valid HTTP.")
 _TOO_LARGE = Refusal(431, "The request head is too large.")
@@ -62,6 +66,7 @@ class EdgeProtocol(HttpToolsProtocol):
         self._head_timed = False
         self._upgrade_body = False
         self._lingering = False
+        self._direct = 0
         self._quiet = 0
         self._chunk = 0
         self._head_bound = 0
@@ -100,14 +105,18 @@ class EdgeProtocol(HttpToolsProtocol):
         return self.lost or bool(self.transport.is_closing())
 
     def cut(self) -> None:
-        """End the connection at once, whatever is under way."""
-        if not self.lost:
-            self.transport.abort()
+        """Reset the connection: what the peer has not taken yet is thrown away, so that nothing looks whole."""
+        if self.lost:
+            return
+        if self.plain_fd >= 0:
+            with contextlib.suppress(OSError), borrowed(self.plain_fd) as sock:
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+        self.transport.abort()
 
     def shutdown(self) -> None:
         """Close when idle; otherwise close after the answer under way."""
         if self._lingering:
-            self.cut()
+            self.transport.abort()
         elif self._running is None:
             self.transport.close()
         else:
@@ -115,14 +124,23 @@ class EdgeProtocol(HttpToolsProtocol):
 
     # Time. One deadline; what it means depends on what the connection is doing.
 
+    def check(self, now: float) -> None:
+        """Look at the deadline; a connection that is closing has one even if nobody gave it any."""
+        if self.deadline < now:
+            self.overdue(now)
+        elif self.deadline == NEVER and self.gone:
+            self.expect_progress()
+
     def overdue(self, now: float) -> None:
         """End the wait that has lasted too long, unless bytes still trickle out."""
         unsent = self.transport.get_write_buffer_size()
         if unsent and unsent != self._unsent:
             self._unsent = unsent
             self.deadline = now + self.limits.body_seconds
-        elif unsent or self._lingering or self._running is not None:
+        elif unsent or self._running is not None:
             self.cut()
+        elif self._lingering:
+            self.transport.abort()
         elif self._in_head or self._quiet:
             self._refuse(_TOO_SLOW)
         else:
@@ -183,6 +201,11 @@ class EdgeProtocol(HttpToolsProtocol):
         if self._lingering:
             self._discard(size)
             return
+        if self._direct:
+            data = self._take_direct(data)
+            if not data:
+                return
+            size = len(data)
         self._chunk = size
         self._quiet += size
         try:
@@ -193,6 +216,17 @@ class EdgeProtocol(HttpToolsProtocol):
             self._pass_over_upgrade(data, upgrade.args[0])
         if self._quiet or self._in_head:
             self._stay_patient()
+
+    def _take_direct(self, data: bytes) -> bytes:
+        """Hand bytes of a large body over without the parser, which would copy them, and return what is behind it."""
+        left = self._direct
+        body, rest = (data, b"") if len(data) <= left else (data[:left], data[left:])
+        self.on_body(body)
+        if not self._direct:
+            self.parser = httptools.HttpRequestParser(self)
+            self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
+            self.on_message_complete()
+        return rest
 
     def _stay_patient(self) -> None:
         """Bound what a peer sends without ending a head, a chunk or a trailer, and how long a head takes."""
@@ -242,7 +276,7 @@ class EdgeProtocol(HttpToolsProtocol):
     def _discard(self, size: int) -> None:
         self._discarded += size
         if self._discarded > LINGER_LIMIT:
-            self.cut()
+            self.transport.abort()
 
     def _linger(self) -> None:
         """Stop writing, then throw away what the client still sends, so that it gets to read the answer."""
@@ -288,6 +322,8 @@ class EdgeProtocol(HttpToolsProtocol):
             exchange.expects_continue = fields["expect"].lower() == "100-continue"
         if length != 0 and self.parser.should_upgrade():
             self._upgrade_body = True
+        elif length is not None and length >= DIRECT_BYTES:
+            self._direct = length
         if self._running is None:
             self._start(exchange, scope)
         else:
@@ -336,6 +372,8 @@ class EdgeProtocol(HttpToolsProtocol):
     def on_body(self, body: bytes) -> None:
         """Hand a run of the body to its exchange."""
         self._quiet = 0
+        if self._direct:
+            self._direct -= len(body)
         exchange = self.cycle
         if exchange.response_complete:
             exchange.received += len(body)

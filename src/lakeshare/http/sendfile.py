@@ -1,9 +1,9 @@
 """Runs of files onto a connection: the kernel copies where it can, threads read where it cannot.
 
-Up to 32 KiB: one read and one write. Up to 1 MiB: `sendfile` on the loop. Above that: `sendfile` in a few
-threads on a duplicate of the socket, handed back to the loop when the peer stalls, so that small requests
-never wait behind large ones. Under TLS, and where `sendfile` does not take a socket and three numbers as Linux's
-does: blocks read in those threads and written under back-pressure.
+Up to 32 KiB: one read and one write. Up to 1 MiB: `sendfile` on the loop. Above that, and for what is not in the
+page cache: a few threads, with `sendfile` on a duplicate of the socket, handed back to the loop when the peer stalls.
+So small requests wait neither behind large ones nor behind the disk. Under TLS, and where `sendfile` does not take a
+socket and three numbers as Linux's does: blocks read in those threads and written under back-pressure.
 
 A file that is shorter than promised fails the send; it never ends quietly.
 """
@@ -17,7 +17,7 @@ import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 
-from lakeshare.http.connection import Connection, PeerGone
+from lakeshare.http.connection import Connection, PeerGone, borrowed
 
 SMALL_BYTES = 32 * 1024
 """A run up to this is read and written at once; the copy costs less than another system call."""
@@ -36,6 +36,9 @@ COPY_BYTES = 512 * 1024
 
 THREADS = 4
 """Threads that send; each is busy only while its peer takes bytes."""
+
+_NOWAIT: int = getattr(os, "RWF_NOWAIT", 0)
+"""Asks a read to fail rather than to wait for the disk; 0 where that cannot be asked."""
 
 KERNEL_COPIES = sys.platform == "linux" and hasattr(os, "sendfile")
 
@@ -63,7 +66,7 @@ class _Senders:
 
     def read(self, path: str, offset: int, size: int) -> "Future[bytes]":
         """Read a run of a file in a thread."""
-        return self._pool.submit(read_small, path, offset, size)
+        return self._pool.submit(_read, path, offset, size)
 
     def patience_ms(self) -> int:
         """Say how long a turn may wait for its peer: not at all while other sends wait for a thread."""
@@ -127,6 +130,19 @@ class _Run:
         self.offset += sent
         return sent
 
+    def is_cached(self) -> bool:
+        """Say whether both ends of the run can be read without waiting for the disk."""
+        if not _NOWAIT:
+            return True
+        try:
+            for place in (self.offset, self.end - 1):
+                os.preadv(self.file_fd, [bytearray(1)], place, _NOWAIT)
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True  # The file system cannot tell, as those in memory cannot.
+        return True
+
     def push(self) -> bool:
         """Send until the run or the turn ends, and say whether the peer stalled. Runs in a thread."""
         socket_fd, budget = self.socket_fd, THREAD_TURN_BYTES
@@ -152,22 +168,24 @@ class _Run:
 async def send_file(connection: Connection, take_head: Callable[[], bytes], path: str, offset: int, count: int) -> None:
     """Send a run of a file behind a head; the head is taken only once the file is known to hold the run."""
     if count <= SMALL_BYTES:
-        block = read_small(path, offset, count)
+        block = read_cached(path, offset, count)
+        if block is None:
+            block = await read_block(path, offset, count)
         connection.transport.write(take_head() + block)
         return
     run = _Run(connection, path, offset, count)
     try:
         if os.fstat(run.file_fd).st_size < run.end:
             raise ShortFile(path)
-        await _way(connection, count)(run, take_head())
+        await _way(run)(run, take_head())
     finally:
         run.close()
 
 
-def _way(connection: Connection, count: int) -> "Callable[[_Run, bytes], Awaitable[None]]":
-    if not KERNEL_COPIES or connection.plain_fd < 0:
+def _way(run: _Run) -> "Callable[[_Run, bytes], Awaitable[None]]":
+    if not KERNEL_COPIES or run.connection.plain_fd < 0:
         return _copied
-    return _on_loop if count <= TURN_BYTES else _in_threads
+    return _on_loop if run.end - run.offset <= TURN_BYTES and run.is_cached() else _in_threads
 
 
 async def _copied(run: _Run, head: bytes) -> None:
@@ -214,19 +232,44 @@ async def _lead_in(connection: Connection, head: bytes) -> None:
 
 def _send_more(socket_fd: int, head: bytes) -> int:
     """Send bytes that more follow at once (MSG_MORE), and return how many the socket took."""
-    borrowed = socket.socket(socket.AF_INET, socket.SOCK_STREAM, 0, fileno=socket_fd)
     try:
-        return borrowed.send(head, socket.MSG_MORE | socket.MSG_DONTWAIT)
+        with borrowed(socket_fd) as sock:
+            return sock.send(head, socket.MSG_MORE | socket.MSG_DONTWAIT)
     except BlockingIOError:
         return 0
     except (ConnectionError, TimeoutError) as lost:
         raise PeerGone from lost
+
+
+def read_cached(path: str, offset: int, size: int) -> bytes | None:
+    """Read a small run of a file at once, or nothing where that would wait for the disk."""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        block = _read_now(fd, size, offset)
     finally:
-        borrowed.detach()
+        os.close(fd)
+    return block if block is not None and len(block) == size else None
 
 
-def read_small(path: str, offset: int, size: int) -> bytes:
-    """Read a small run of a file at once; it must hold it."""
+def _read_now(fd: int, size: int, offset: int) -> bytes | None:
+    if not _NOWAIT:
+        return os.pread(fd, size, offset)
+    buffer = bytearray(size)
+    try:
+        got = os.preadv(fd, [buffer], offset, _NOWAIT)
+    except BlockingIOError:
+        return None
+    except OSError:
+        return os.pread(fd, size, offset)
+    return bytes(buffer[:got])
+
+
+async def read_block(path: str, offset: int, size: int) -> bytes:
+    """Read a run of a file in a thread, for servers that cannot send files themselves."""
+    return await asyncio.wrap_future(_senders.read(path, offset, size))
+
+
+def _read(path: str, offset: int, size: int) -> bytes:
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         block = os.pread(fd, size, offset)
@@ -235,8 +278,3 @@ def read_small(path: str, offset: int, size: int) -> bytes:
     if len(block) != size:
         raise ShortFile(path)
     return block
-
-
-async def read_block(path: str, offset: int, size: int) -> bytes:
-    """Read a run of a file in a thread, for servers that cannot send files themselves."""
-    return await asyncio.wrap_future(_senders.read(path, offset, size))

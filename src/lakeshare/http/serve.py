@@ -21,6 +21,9 @@ BACKLOG = 2048
 SWEEP_TICKS = 3
 """Ticks of a tenth of a second between two looks for connections that are overdue."""
 
+TLS_SHUTDOWN_SECONDS = 5.0
+"""Longest wait for a peer to end its side of TLS."""
+
 CERTIFICATE_TICKS = 50
 """Ticks between two looks at the certificate files."""
 
@@ -58,13 +61,32 @@ class EdgeServer(uvicorn.Server):
 
     def __init__(self, config: EdgeConfig, started: Callable[[], None] | None = None) -> None:
         super().__init__(config)
-        self._started = started
+        self._on_started = started
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Accept connections, and say so."""
-        await super().startup(sockets)
-        if self._started is not None:
-            self._started()
+        """Accept connections on sockets that already listen, and say so."""
+        loop = asyncio.get_running_loop()
+        self.servers = [await self._accept(loop, sock) for sock in sockets or ()]
+        self.started = True
+        if self._on_started is not None:
+            self._on_started()
+
+    async def _accept(self, loop: asyncio.AbstractEventLoop, sock: socket.socket) -> asyncio.Server:
+        config = self.config
+
+        def connection() -> EdgeProtocol:
+            return EdgeProtocol(config, self.server_state, {}, loop)
+
+        if config.ssl is None:
+            return await loop.create_server(connection, sock=sock, backlog=BACKLOG)
+        return await loop.create_server(
+            connection,
+            sock=sock,
+            backlog=BACKLOG,
+            ssl=config.ssl,
+            ssl_handshake_timeout=config.limits.header_seconds,
+            ssl_shutdown_timeout=TLS_SHUTDOWN_SECONDS,
+        )
 
     async def on_tick(self, counter: int) -> bool:
         """Do what is due ten times a second."""
@@ -80,8 +102,8 @@ class EdgeServer(uvicorn.Server):
     def _sweep(self) -> None:
         now = asyncio.get_running_loop().time()
         for connection in list(self.server_state.connections):
-            if isinstance(connection, EdgeProtocol) and connection.deadline < now:
-                connection.overdue(now)
+            if isinstance(connection, EdgeProtocol):
+                connection.check(now)
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
