@@ -55,3 +55,15 @@ def test_no_bytes_break_the_parser(document):
 def test_times_have_milliseconds():
     """A time is written as S3 writes it."""
     assert xml.timestamp(1_700_000_000_123_456_789) == "2023-11-14T22:13:20.123Z"
+
+
+_ODD_TEXTS = st.lists(
+    st.text("ab/%&=<>\"';+ \0\x01\x7fé\uffff", max_size=8) | st.text("ab/%&=<>\"';+ \x01\x7f", max_size=8), max_size=6
+)
+
+
+@given(_ODD_TEXTS)
+def test_many_texts_are_written_as_each_is(texts):
+    """Writing many texts at once gives what writing each of them gives, for XML and for URLs."""
+    assert list(xml.escape_all(texts)) == [xml.escape(text) for text in texts]
+    assert list(xml.url_encoded_all(texts)) == [xml.url_encoded(text) for text in texts]

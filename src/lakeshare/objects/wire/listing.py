@@ -3,6 +3,7 @@
 import base64
 import binascii
 from collections.abc import Callable, Sequence
+from functools import cache
 
 from lakeshare.http.response import Response
 from lakeshare.objects.errors import InvalidArgument
@@ -11,7 +12,7 @@ from lakeshare.objects.room import Room
 from lakeshare.objects.wire import xml
 from lakeshare.objects.wire.call import Call
 from lakeshare.objects.wire.write import xml_response
-from lakeshare.storage.port import Entry, Listing, ObjectInfo, Page, VersionListing, VersionPage
+from lakeshare.storage.port import ChecksumKind, Entry, Listing, ObjectInfo, Page, VersionListing, VersionPage
 
 PAGE_LIMIT = 1000
 _TOKEN_LIMIT = 2048
@@ -82,8 +83,8 @@ def encode_v2(room: Room, call: ListObjects, page: Page) -> Response:
         xml.element("ContinuationToken", call.token),
         xml.element("NextContinuationToken", next_token),
         f"<StartAfter>{write(call.start_after)}</StartAfter>" if call.start_after else "",
-        *_contents(room, page.objects, write, owned=call.with_owner),
-        *_prefixes(page.prefixes, write),
+        *_contents(room, page.objects, url=call.url_encoded, owned=call.with_owner),
+        *_prefixes(page.prefixes, url=call.url_encoded),
     ]
     return xml_response(xml.document("ListBucketResult", inner))
 
@@ -97,8 +98,8 @@ def encode_v1(room: Room, call: ListObjects, page: Page) -> Response:
         f"<Marker>{write(call.marker)}</Marker>",
         xml.element("IsTruncated", "false" if page.next_after is None else "true"),
         f"<NextMarker>{write(marker)}</NextMarker>" if marker is not None else "",
-        *_contents(room, page.objects, write, owned=True),
-        *_prefixes(page.prefixes, write),
+        *_contents(room, page.objects, url=call.url_encoded, owned=True),
+        *_prefixes(page.prefixes, url=call.url_encoded),
     ]
     return xml_response(xml.document("ListBucketResult", inner))
 
@@ -120,22 +121,29 @@ def _question(
     ]
 
 
-def _contents(room: Room, objects: Sequence[Entry], write: Callable[[str], str], *, owned: bool) -> list[str]:
-    owner = owner_element(room) if owned else ""
+def _contents(room: Room, objects: Sequence[Entry], *, url: bool, owned: bool) -> list[str]:
+    keys = [item.key for item in objects]
+    rest = (owner_element(room) if owned else "") + "<StorageClass>STANDARD</StorageClass></Contents>"
     return [
-        f"<Contents><Key>{write(item.key)}</Key><LastModified>{xml.timestamp(item.modified_at_ns)}</LastModified>"
-        f"<ETag>&quot;{item.etag}&quot;</ETag>{_algorithm(item)}<Size>{item.size}</Size>{owner}"
-        "<StorageClass>STANDARD</StorageClass></Contents>"
-        for item in objects
+        f"<Contents><Key>{key}</Key><LastModified>{xml.timestamp(at_ns)}</LastModified><ETag>&quot;{etag}&quot;</ETag>"
+        f"{_algorithm(algorithm, checksum) if algorithm else ''}<Size>{size}</Size>{rest}"
+        for key, (_, size, etag, at_ns, algorithm, checksum) in zip(_write_all(keys, url=url), objects, strict=True)
     ]
 
 
-def _algorithm(item: Entry | ObjectInfo) -> str:
-    if (checksum := item.checksum) is None:
-        return ""
-    return (
-        f"<ChecksumAlgorithm>{checksum.algorithm}</ChecksumAlgorithm><ChecksumType>{checksum.kind.value}</ChecksumType>"
-    )
+def _write_all(texts: Sequence[str], *, url: bool) -> Sequence[str]:
+    return xml.url_encoded_all(texts) if url else xml.escape_all(texts)
+
+
+def _algorithm(algorithm: str, checksum: str | None) -> str:
+    """Name a checksum; base64 has no `-`, so that one tells a composite."""
+    kind = ChecksumKind.COMPOSITE if checksum and "-" in checksum else ChecksumKind.FULL_OBJECT
+    return _algorithm_element(algorithm, kind)
+
+
+@cache
+def _algorithm_element(algorithm: str, kind: ChecksumKind) -> str:
+    return xml.element("ChecksumAlgorithm", algorithm) + xml.element("ChecksumType", kind.value)
 
 
 def owner_element(room: Room) -> str:
@@ -143,8 +151,9 @@ def owner_element(room: Room) -> str:
     return f"<Owner><ID>{room.owner.id}</ID><DisplayName>{room.owner.name}</DisplayName></Owner>"
 
 
-def _prefixes(prefixes: Sequence[str], write: Callable[[str], str]) -> list[str]:
-    return [f"<CommonPrefixes><Prefix>{write(prefix)}</Prefix></CommonPrefixes>" for prefix in prefixes]
+def _prefixes(prefixes: Sequence[str], *, url: bool) -> list[str]:
+    written = _write_all(prefixes, url=url)
+    return [f"<CommonPrefixes><Prefix>{prefix}</Prefix></CommonPrefixes>" for prefix in written]
 
 
 def decode_versions(call: Call) -> ListVersions:
@@ -183,7 +192,7 @@ def encode_versions(room: Room, call: ListVersions, page: VersionPage) -> Respon
         inner.append(f"<NextKeyMarker>{write(page.next_after[0])}</NextKeyMarker>")
         inner.append(xml.element("NextVersionIdMarker", page.next_after[1] or None))
     inner += [_version(room, item, write) for item in page.versions]
-    inner += _prefixes(page.prefixes, write)
+    inner += _prefixes(page.prefixes, url=call.url_encoded)
     return xml_response(xml.document("ListVersionsResult", inner))
 
 
@@ -195,7 +204,9 @@ def _version(room: Room, item: ObjectInfo, write: Callable[[str], str]) -> str:
     )
     if item.delete_marker:
         return f"<DeleteMarker>{head}{owner_element(room)}</DeleteMarker>"
+    checksum = item.checksum
     return (
-        f"<Version>{head}<ETag>&quot;{item.etag}&quot;</ETag>{_algorithm(item)}<Size>{item.size}</Size>"
+        f"<Version>{head}<ETag>&quot;{item.etag}&quot;</ETag>"
+        f"{_algorithm_element(checksum.algorithm, checksum.kind) if checksum else ''}<Size>{item.size}</Size>"
         f"{owner_element(room)}<StorageClass>STANDARD</StorageClass></Version>"
     )
