@@ -6,6 +6,7 @@ of is struck from the layers below, and what they add is a layer on top. Nothing
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 import numpy as np
 import pyarrow as pa
@@ -16,8 +17,11 @@ from lakeshare.columnar.keys import KeySet, Mask, canonical_paths, file_keys, ne
 from lakeshare.columnar.part import Part
 from lakeshare.columnar.predicate import Predicate
 from lakeshare.columnar.prune import judge
-from lakeshare.columnar.rows import Commit
+from lakeshare.columnar.rows import ROWS_AT_ONCE, Commit
 from lakeshare.columnar.selection import Selection, masked
+
+MAX_LAYERS = 16
+"""How many layers there may be before those of small commits are made one."""
 
 Rows = np.ndarray[tuple[int], np.dtype[np.intp]]
 MakePart = Callable[[Iterator[pa.RecordBatch], int], Part]
@@ -84,7 +88,21 @@ class FileSet:
         count = sum(int(mask.sum()) for mask in won.standing)
         if not count:
             return FileSet(kept)
-        return FileSet((*kept, Layer.of(make(_standing_rows(commits, won.standing), count))))
+        grown = FileSet((*kept, Layer.of(make(_standing_rows(commits, won.standing), count))))
+        return grown if len(grown.layers) <= MAX_LAYERS else grown._gathered()
+
+    @property
+    def files_in_memory(self) -> int:
+        """Return how many files lie in memory rather than on disk."""
+        return sum(layer.num_files for layer in self.layers if layer.part.mapping is None)
+
+    def _gathered(self) -> "FileSet":
+        """Make one layer of neighbours that lie in memory and bound the same columns."""
+        layers: list[Layer] = []
+        for _, group in groupby(self.layers, key=lambda layer: (layer.part.mapping is None, layer.part.shape)):
+            alike = tuple(group)
+            layers += [_merged(alike)] if len(alike) > 1 and alike[0].part.mapping is None else alike
+        return FileSet(tuple(layers))
 
     def everything(self) -> Selection:
         """Choose all files."""
@@ -106,6 +124,24 @@ class FileSet:
             must.append((layer.part, judged.must))
         found = Selection(tuple(may))
         return found if limit is None else found.limited(limit, Selection(tuple(must)))
+
+
+def _merged(layers: Sequence[Layer]) -> Layer:
+    pieces = [
+        found for part, mask in ((layer.part, layer.standing) for layer in layers) for found in _standing(part, mask)
+    ]
+    first = layers[0].part
+    batches = pa.Table.from_batches(pieces).combine_chunks().to_batches(ROWS_AT_ONCE)
+    return Layer.of(Part(first.shape, tuple(batches), any(layer.part.absolute for layer in layers)))
+
+
+def _standing(part: Part, mask: Mask | None) -> Iterator[pa.RecordBatch]:
+    start = 0
+    for batch in part.batches:
+        within = None if mask is None else mask[start : start + batch.num_rows]
+        start += batch.num_rows
+        if (found := masked(batch, within)) is not None:
+            yield found
 
 
 def _rows_with(part: Part, keys: KeySet) -> Rows:

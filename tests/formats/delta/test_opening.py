@@ -9,16 +9,20 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from lakeshare.columnar.fileset import MAX_LAYERS
 from lakeshare.columnar.folder import Folder
 from lakeshare.columnar.source import Blob, FileGone, Unreadable
 from lakeshare.formats.delta.decoding import decode_action
 from lakeshare.formats.delta.errors import BrokenLog, MissingCommit, UnsupportedTable, VersionGone
 from lakeshare.formats.delta.opening import (
-    MAX_LAYERS,
     Engine,
     commit_actions,
     commit_time,
+    history_of,
+    is_known,
+    list_current,
     list_log,
+    list_whole_log,
     open_snapshot,
     warm_snapshot,
 )
@@ -154,10 +158,76 @@ def test_layers_are_gathered_in_time(engine, writer):
     """However often a snapshot is moved forward, its layers stay few."""
     writer.commit(0, *HEAD, add("f0"))
     for version in range(1, MAX_LAYERS + 5):
-        writer.commit(version, add(f"f{version}"))
+        gone = [remove(f"f{version - 1}")] if version % 3 == 0 else []
+        writer.commit(version, add(f"f{version}"), *gone)
         snapshot = opened(engine, writer)
-        assert snapshot.files.num_files == version + 1
+        assert paths(snapshot) == sorted(f"f{n}" for n in range(version + 1) if n % 3 != 2 or n == version)
         assert len(snapshot.files.layers) <= MAX_LAYERS
+
+
+def test_layers_of_other_schemas_are_gathered_apart(engine, writer):
+    """Commits before and after a change of the schema bound other columns, and stay in layers of their own."""
+    writer.commit(0, *HEAD, add("f0"))
+    opened(engine, writer)
+    for version in range(1, MAX_LAYERS + 2):
+        changed = [metadata(field("id", "long"), field("new", "string"))] if version == 3 else []
+        writer.commit(version, add(f"f{version}"), *changed)
+        snapshot = opened(engine, writer)
+    assert snapshot.files.num_files == MAX_LAYERS + 2
+    assert 2 <= len(snapshot.files.layers) <= 3
+
+
+def test_a_newer_checkpoint_does_not_stop_a_snapshot_from_moving(engine, writer):
+    """A warm table is listed as far back as it must be to move forward past a checkpoint that was written since."""
+    writer.classic(3, *HEAD, add("a"))
+    writer.commit(3, add("a"))
+    files = Folder(writer.root)
+    open_snapshot(engine, "t", files, list_current(engine, "t", files))
+    writer.commit(4, add("b"))
+    torn = writer.classic(4, *HEAD, add("a"), add("b"))
+    torn.write_bytes(b"never to be read")
+    writer.commit(5, add("c"))
+    log = list_current(engine, "t", files)
+    assert is_known(engine, "t", log)
+    moved = open_snapshot(engine, "t", files, log)
+    assert (paths(moved), moved.since) == (["a", "b", "c"], 3)
+
+
+def test_a_listing_that_is_not_known_is_made_anew(engine, writer):
+    """When a table was made again with fewer versions, its log is listed whole."""
+    writer.classic(3, *HEAD, add("a"))
+    files = Folder(writer.root)
+    open_snapshot(engine, "t", files, list_current(engine, "t", files))
+    shutil.rmtree(writer.log)
+    LogWriter(writer.root).commit(0, *HEAD, add("new"))
+    assert paths(open_snapshot(engine, "t", files, list_current(engine, "t", files))) == ["new"]
+
+
+def test_a_snapshot_far_ahead_is_read_again(engine, writer, monkeypatch):
+    """After many commits, or with many of their files in memory, a snapshot begins anew at a newer checkpoint."""
+    monkeypatch.setattr("lakeshare.formats.delta.opening.MAX_STEPS", 3)
+    writer.commit(0, *HEAD, add("f0"))
+    opened(engine, writer)
+    for version in range(1, 6):
+        writer.commit(version, add(f"f{version}"))
+    writer.classic(4, *HEAD, *(add(f"f{version}") for version in range(5)))
+    snapshot = open_snapshot(engine, "t", Folder(writer.root), list_whole_log(Folder(writer.root)))
+    assert (snapshot.since, snapshot.files.num_files) == (4, 6)
+
+
+def test_the_times_of_a_log(engine, writer):
+    """Commits are timed by their files, or by what they carry where the table has that on."""
+    on = {"delta.enableInCommitTimestamps": "true"}
+    stamped = metadata(field("id", "long"), **on)
+    writer.commit(0, {"commitInfo": {"inCommitTimestamp": 100}}, protocol(), stamped)
+    writer.commit(1, {"commitInfo": {"inCommitTimestamp": 200}}, add("a"))
+    os.utime(writer.log / f"{0:020d}.json", ns=(5_000_000, 5_000_000))
+    files = Folder(writer.root)
+    snapshot = opened(engine, writer)
+    history = history_of(files, list_whole_log(files), snapshot.state.metadata)
+    assert [history.version_at(at) for at in (100, 199, 200)] == [0, 0, 1]
+    plain = history_of(files, list_whole_log(files), decode_action(HEAD[1]))
+    assert plain.time_of(0) == 5
 
 
 def test_a_table_made_again_at_its_path_is_another(engine, writer):

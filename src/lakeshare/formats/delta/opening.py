@@ -5,6 +5,7 @@ engine's and the port's, handed in. Opening blocks and is heavy: it is called on
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache, partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -17,9 +18,10 @@ from lakeshare.columnar.part import Part
 from lakeshare.columnar.rows import Commit, read_commit, read_lines
 from lakeshare.columnar.shelf import DISK_BYTES, Shelf
 from lakeshare.columnar.source import Blob, FileGone, TableFiles, Unreadable, open_blob
-from lakeshare.formats.delta.actions import Action, CommitInfo
+from lakeshare.formats.delta.actions import Action, CommitInfo, Metadata
 from lakeshare.formats.delta.decoding import decode_line
 from lakeshare.formats.delta.errors import BrokenLog
+from lakeshare.formats.delta.history import History, file_times, in_commit_times
 from lakeshare.formats.delta.paths import (
     LAST_CHECKPOINT,
     LOG_FOLDER,
@@ -40,10 +42,10 @@ from lakeshare.formats.delta.segment import (
 from lakeshare.formats.delta.snapshot import Snapshot, TableState, settled
 from lakeshare.formats.delta.statistics import table_shape
 
-MAX_LAYERS = 32
-"""How many times a snapshot is moved forward before its commits are gathered into one layer."""
 MAX_STEPS = 1000
-"""How many commits a snapshot is moved forward by at once; past that a newer checkpoint is likely cheaper."""
+"""How many commits a snapshot may be ahead of where its log began; then it is read again from a newer checkpoint."""
+MAX_IN_MEMORY = 65_536
+"""How many files of commits may lie in memory above a checkpoint before a snapshot is read again."""
 MAX_TORN = 3
 """How many unreadable checkpoints are passed over before a table is given up."""
 MAX_SIDECARS = 100_000
@@ -59,6 +61,26 @@ class Engine:
         self.snapshots: Cache[Snapshot] = Cache()
 
 
+def warm_since(engine: Engine, table: str) -> int | None:
+    """Return the version that a listing must begin with to show whether a warm table is still the same. Light."""
+    return next((found.since for found in engine.snapshots.of(table)), None)
+
+
+def is_known(engine: Engine, table: str, log: LogListing) -> bool:
+    """Say whether a listing is of the log that something warm was made of; if not, it must be listed whole. Light."""
+    return any(_agrees(found, log) for found in engine.snapshots.of(table))
+
+
+def list_current(engine: Engine, table: str, files: TableFiles) -> LogListing:
+    """List a log as far back as what is warm of it, so that it can be moved forward; anew where nothing is."""
+    since = warm_since(engine, table)
+    if since is not None:
+        recent = read_listing(files.list(LOG_FOLDER, just_before(since)))
+        if is_known(engine, table, recent):
+            return recent
+    return list_log(files)
+
+
 def list_log(files: TableFiles) -> LogListing:
     """List a log from its last checkpoint on, or whole where the hint is missing, broken or stale."""
     try:
@@ -70,6 +92,11 @@ def list_log(files: TableFiles) -> LogListing:
         recent = read_listing(files.list(LOG_FOLDER, just_before(hint.version)))
         if recent.checkpoints:
             return recent
+    return list_whole_log(files)
+
+
+def list_whole_log(files: TableFiles) -> LogListing:
+    """List a log from its beginning, as travel to any version or time needs."""
     return read_listing(files.list(LOG_FOLDER))
 
 
@@ -114,6 +141,14 @@ def commit_time(files: TableFiles, version: int) -> int:
     raise BrokenLog(f"commit {version} has no in-commit timestamp, though the table has them on")
 
 
+def history_of(files: TableFiles, log: LogListing, metadata: Metadata) -> History:
+    """Return the times of a log's commits; the log must be listed whole. Commits that carry theirs are read when asked.
+
+    Asking blocks wherever a commit must be read.
+    """
+    return History(file_times(log.commits.values()), in_commit_times(metadata), cache(partial(commit_time, files)))
+
+
 def _agrees(snapshot: Snapshot, log: LogListing) -> bool:
     """Say whether a listing shows the log that a snapshot was made of: no file differs, and its last one is there."""
     lineage = snapshot.lineage
@@ -137,12 +172,12 @@ def _log_files(log: LogListing) -> Iterator[LogFile]:
 
 def _moved(engine: Engine, table: str, files: TableFiles, log: LogListing, wanted: int) -> Snapshot | None:
     """Move the newest warm snapshot before a version forward to it, if one is near and of this log."""
-    near = [item for item in engine.snapshots.of(table) if wanted - MAX_STEPS <= item.version < wanted]
+    near = [item for item in engine.snapshots.of(table) if item.version < wanted]
     for base in sorted(near, key=lambda item: item.version, reverse=True):
-        steps = range(base.version + 1, wanted + 1)
-        if not all(step in log.commits for step in steps) or not _agrees(base, log):
+        missing = any(step not in log.commits for step in range(base.version + 1, wanted + 1))
+        if missing or not _agrees(base, log):
             continue
-        if len(base.files.layers) >= MAX_LAYERS:
+        if base.files.files_in_memory > MAX_IN_MEMORY or wanted - base.since > MAX_STEPS:
             return None
         return _forward(engine, base, files, log.between(base.version + 1, wanted), wanted)
     return None
@@ -153,7 +188,7 @@ def _forward(engine: Engine, base: Snapshot, files: TableFiles, steps: Sequence[
     state = settled([line for commit in commits for line in commit.lines], base.state)
     shape = base.shape if state.metadata == base.state.metadata else table_shape(state.protocol, state.metadata)
     live = _applied(engine, base.files, commits, steps, shape)
-    return Snapshot(version, state, shape, live, {**base.lineage, **_etags(steps)})
+    return Snapshot(version, state, shape, live, {**base.lineage, **_etags(steps)}, base.since)
 
 
 def _loaded(engine: Engine, files: TableFiles, log: LogListing, wanted: int) -> Snapshot:
@@ -193,7 +228,8 @@ def _read_segment(engine: Engine, files: TableFiles, segment: LogSegment) -> Sna
     shape = table_shape(state.protocol, state.metadata)
     live = FileSet() if start is None else FileSet((Layer.of(start.part(engine, state)),))
     live = _applied(engine, live, commits, segment.commits, shape)
-    return Snapshot(segment.version, state, shape, live, _etags(segment.files))
+    since = 0 if segment.checkpoint is None else segment.checkpoint.version
+    return Snapshot(segment.version, state, shape, live, _etags(segment.files), since)
 
 
 def _applied(

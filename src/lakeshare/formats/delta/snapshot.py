@@ -29,13 +29,17 @@ class TableState:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A table at one version. `lineage` holds the ETag of every log file that it was made of."""
+    """A table at one version.
+
+    `lineage` holds the ETag of every log file that it was made of, `since` the version of the oldest of them.
+    """
 
     version: int
     state: TableState
     shape: TableShape
     files: FileSet
     lineage: Mapping[str, str]
+    since: int
 
     @property
     def key(self) -> tuple[str, int, str]:
