@@ -168,7 +168,7 @@ def test_a_full_queue_drops_the_newest_aloud(caplog: pytest.LogCaptureFixture):
 
 
 @pytest.mark.parametrize(
-    "bad", ["ftp://host/", "https://", "http://host:port/", "host/path", "http://a b/", "http://h:0/"]
+    "bad", ["ftp://host/", "https:///s3cret", "http://host:port/", "host/path", "http://a b/", "http://h:0/"]
 )
 def test_a_url_that_cannot_be_posted_to_is_refused(bad: str):
     """A webhook that could never work stops the server at its start, and the URL is not shown."""
