@@ -73,7 +73,7 @@ def _from_settings(settings: Settings) -> RootCredentials:
     if not _is_loopback(settings.address) and not settings.allow_default_credentials:
         raise RootCredentialsUnusable(
             f"the root password is {_WELL_KNOWN}, which everyone knows, and {settings.address} can be reached from"
-            " other machines: choose another password, or set allow_default_credentials"
+            " other machines: choose another password, or start with --allow-default-credentials"
         )
     warning = f"the root password is {_WELL_KNOWN}, which everyone knows: choose another before others can connect"
     return RootCredentials(access_key, secret, Origin.SETTINGS, (warning,))

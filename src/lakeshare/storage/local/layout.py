@@ -23,6 +23,10 @@ FANOUT_DIGITS = 3
 """Hexadecimal digits of a blob's id that name its folder."""
 
 PRIVATE = 0o700
+OWN_NAMES = frozenset(
+    {"blobs", "index", "tmp", "state", "audit", "cache", "root-credentials.json", "secrets.key", "lost+found"}
+)
+"""What may lie in a folder before it is a data directory: parts of one, and what a fresh file system has."""
 
 
 class WrongLayout(StorageError):
@@ -80,8 +84,20 @@ def prepare(root: Path, fanout_digits: int = FANOUT_DIGITS) -> Layout:
     """Return the layout of a data directory, making it if the folder is empty or not there. Raises WrongLayout."""
     layout = Layout(root.absolute(), fanout_digits)
     if not layout.format_file.exists():
+        _refuse_foreign(layout.root)
         _make(layout)
     return existing(root)
+
+
+def _refuse_foreign(root: Path) -> None:
+    """Refuse a folder that holds anything but what a first start that was cut short may leave."""
+    if not root.is_dir():
+        return
+    foreign = sorted(
+        path.name for path in root.iterdir() if path.name not in OWN_NAMES and not path.name.startswith(".")
+    )
+    if foreign:
+        raise WrongLayout(root, f"it holds {foreign[0]!r}, which is not Lakeshare's: choose an empty folder")
 
 
 def existing(root: Path) -> Layout:
