@@ -17,6 +17,7 @@ from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import Server, ServerState
 
+from lakeshare.http.patience import PatientProtocol
 from lakeshare.http.protocol import EdgeProtocol
 from lakeshare.http.serve import EdgeServer
 
@@ -71,7 +72,8 @@ def test_the_protocol_has_the_methods_it_had():
     """Every method of uvicorn's protocol is overridden, inherited on purpose, or out of reach."""
     methods = {name for name, _ in inspect.getmembers(HttpToolsProtocol, inspect.isfunction) if name != "__init__"}
     assert methods == OVERRIDDEN | INHERITED | UNREACHED
-    assert {name for name in methods if name in vars(EdgeProtocol)} == OVERRIDDEN
+    ours = {*vars(EdgeProtocol), *vars(PatientProtocol)}
+    assert {name for name in methods if name in ours} == OVERRIDDEN
 
 
 def test_nothing_inherited_reaches_what_was_left_behind():
@@ -103,7 +105,9 @@ def test_the_protocol_has_the_state_it_had():
 
 def test_our_state_has_names_of_its_own():
     """No attribute of ours is one that uvicorn gives another meaning."""
-    assert assigned(EdgeProtocol.__init__) & assigned(HttpToolsProtocol.__init__) == set()
+    ours = assigned(EdgeProtocol.__init__) | assigned(PatientProtocol.__init__)
+    assert ours & assigned(HttpToolsProtocol.__init__) == set()
+    assert assigned(EdgeProtocol.__init__) & assigned(PatientProtocol.__init__) == set()
 
 
 def test_the_constructor_takes_what_the_server_gives():
@@ -192,3 +196,10 @@ def test_the_parser_carries_a_callback_s_error():
     with pytest.raises(httptools.HttpParserError) as raised:
         parser.feed_data(b"GET / HTTP/1.1\r\n\r\n")
     assert isinstance(raised.value.__context__, KeyError)
+
+
+def test_a_new_parser_is_made_as_uvicorn_makes_one():
+    """The parser that follows a large body has the leniency of the first."""
+    source = inspect.getsource(HttpToolsProtocol.__init__)
+    assert source.count("self.parser.set_dangerous_leniencies(lenient_data_after_close=True)") == 1
+    assert source.count("leniencies") == 2

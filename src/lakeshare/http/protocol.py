@@ -1,49 +1,33 @@
 """One connection: uvicorn's httptools protocol with limits, timeouts, strict heads and files by the kernel.
 
-Leans on the inside of one pinned uvicorn; `tests/http/test_uvicorn_contract.py` names what it uses. Timeouts
-are one `deadline` a connection, looked at by a sweep a few times a second, so that a request pays for none.
+Leans on the inside of one pinned uvicorn; `tests/http/test_uvicorn_contract.py` names what it uses.
 """
 
 import asyncio
-import contextlib
-import math
-import socket
-import struct
 from collections import deque
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 import httptools
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from lakeshare.http.connection import PeerGone, borrowed
 from lakeshare.http.exchange import EXTENSION, Exchange
 from lakeshare.http.head import FIELD_COUNT_LIMIT, RawFields, Refusal, fields_of, plain_response, refuse, size_bytes
-from lakeshare.http.limits import DIRECT_BYTES, LINGER_LIMIT, LINGER_SECONDS, Limits
+from lakeshare.http.limits import DIRECT_BYTES, LINGER_LIMIT, LINGER_SECONDS
+from lakeshare.http.parsing import MALFORMED, Refused, body_parser, new_parser, refusal_of, split_odd_target
+from lakeshare.http.patience import NEVER, PatientProtocol
 from lakeshare.http.request import Scope
 
 if TYPE_CHECKING:
     from uvicorn import Config
     from uvicorn.server import ServerState
 
-NEVER = math.inf
 _EXTENSIONS: dict[str, dict[str, Any]] = {EXTENSION: {}}
-_RESET = struct.pack("ii", 1, 0)
 _ASGI = {"version": "3.0", "spec_version": "2.4"}
-_MALFORMED = Refusal(400, "The request is not valid HTTP.")
 _TOO_LARGE = Refusal(431, "The request head is too large.")
 _TOO_SLOW = Refusal(408, "The request head took too long.")
 
 
-class _Refused(Exception):
-    """Carries a refusal out of a callback of the parser."""
-
-    def __init__(self, refusal: Refusal) -> None:
-        super().__init__(refusal.reason)
-        self.refusal = refusal
-
-
-class EdgeProtocol(HttpToolsProtocol):
+class EdgeProtocol(PatientProtocol):
     """A connection of one client."""
 
     cycle: Exchange  # type: ignore[assignment]
@@ -56,10 +40,6 @@ class EdgeProtocol(HttpToolsProtocol):
         _loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
-        self.limits: Limits = config.limits  # type: ignore[attr-defined]
-        self.deadline = NEVER
-        self.lost = False
-        self.plain_fd = -1
         self._running: Exchange | None = None
         self._queue: deque[tuple[Exchange, Scope]] = deque()
         self._in_head = False
@@ -70,48 +50,17 @@ class EdgeProtocol(HttpToolsProtocol):
         self._quiet = 0
         self._chunk = 0
         self._head_bound = 0
-        self._unsent = 0
         self._discarded = 0
-        self._writable: asyncio.Future[None] | None = None
 
     # The connection.
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Take a new connection."""
-        super().connection_made(transport)
-        if self.scheme == "http":
-            self.plain_fd = transport.get_extra_info("socket").fileno()
-        self.deadline = self.loop.time() + self.limits.header_seconds
-
     def connection_lost(self, exc: Exception | None) -> None:
         """Tell everyone who waits that the connection is gone."""
-        self.lost = True
-        self.connections.discard(self)
-        self.deadline = NEVER
+        super().connection_lost(exc)
         for exchange in (self._running, self.cycle, *(queued for queued, _ in self._queue)):
             if exchange is not None:
                 exchange.lose()
         self._queue.clear()
-        self.flow.resume_writing()
-        if self._writable is not None and not self._writable.done():
-            self._writable.set_result(None)
-        if exc is None:
-            self.transport.close()
-        self.parser = None  # type: ignore[assignment]
-
-    @property
-    def gone(self) -> bool:
-        """Say whether the connection is lost or closing."""
-        return self.lost or bool(self.transport.is_closing())
-
-    def cut(self) -> None:
-        """Reset the connection: what the peer has not taken yet is thrown away, so that nothing looks whole."""
-        if self.lost:
-            return
-        if self.plain_fd >= 0:
-            with contextlib.suppress(OSError), borrowed(self.plain_fd) as sock:
-                sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
-        self.transport.abort()
 
     def shutdown(self) -> None:
         """Close when idle; otherwise close after the answer under way."""
@@ -147,52 +96,6 @@ class EdgeProtocol(HttpToolsProtocol):
             self.transport.close()
             self.deadline = now + self.limits.body_seconds
 
-    def expect_progress(self) -> None:
-        """Give the peer its time to send or take a byte."""
-        self.deadline = self.loop.time() + self.limits.body_seconds
-
-    def expect_nothing(self) -> None:
-        """Let the connection be: the application works."""
-        self.deadline = NEVER
-
-    async def drained(self) -> None:
-        """Wait until the transport takes more, and fail if the connection is lost."""
-        if self.flow.write_paused:
-            self._unsent = self.transport.get_write_buffer_size()
-            self.expect_progress()
-            await self.flow.drain()
-            self.expect_nothing()
-        if self.lost:
-            raise PeerGone
-
-    async def emptied(self) -> None:
-        """Wait until the transport holds nothing back, and fail if the connection is lost."""
-        if self.gone:
-            raise PeerGone
-        if self.transport.get_write_buffer_size():
-            self.transport.set_write_buffer_limits(high=0)
-            try:
-                await self.drained()
-            finally:
-                if not self.lost:
-                    self.transport.set_write_buffer_limits()
-
-    async def writable(self, fd: int) -> None:
-        """Wait until a duplicate of the socket takes bytes, and fail if the connection is lost."""
-        if self.gone:
-            raise PeerGone
-        self._writable = waiter = self.loop.create_future()
-        self.loop.add_writer(fd, _settle, waiter)
-        self.expect_progress()
-        try:
-            await waiter
-        finally:
-            self.loop.remove_writer(fd)
-            self._writable = None
-            self.expect_nothing()
-        if self.lost:
-            raise PeerGone
-
     # Bytes in.
 
     def data_received(self, data: bytes) -> None:
@@ -211,7 +114,7 @@ class EdgeProtocol(HttpToolsProtocol):
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserError as error:
-            self._refuse(_refusal_of(error))
+            self._refuse(refusal_of(error))
         except httptools.HttpParserUpgrade as upgrade:
             self._pass_over_upgrade(data, upgrade.args[0])
         if self._quiet or self._in_head:
@@ -223,8 +126,7 @@ class EdgeProtocol(HttpToolsProtocol):
         body, rest = (data, b"") if len(data) <= left else (data[:left], data[left:])
         self.on_body(body)
         if not self._direct:
-            self.parser = httptools.HttpRequestParser(self)
-            self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
+            self.parser = new_parser(self)
             self.on_message_complete()
         return rest
 
@@ -233,7 +135,7 @@ class EdgeProtocol(HttpToolsProtocol):
         if self._lingering or self.lost:
             return
         if self._quiet > self.limits.header_bytes:
-            self._refuse(_TOO_LARGE if self._in_head else _MALFORMED)
+            self._refuse(_TOO_LARGE if self._in_head else MALFORMED)
         elif self._running is None and not self._head_timed:
             self._head_timed = True
             self.deadline = self.loop.time() + self.limits.header_seconds
@@ -263,11 +165,11 @@ class EdgeProtocol(HttpToolsProtocol):
         while len(rest) and not self._lingering:
             if self._upgrade_body:
                 self._upgrade_body = False
-                self.parser = _body_parser(self, self.cycle)
+                self.parser = body_parser(self, self.cycle.content_length)
             try:
                 self.parser.feed_data(rest)
             except httptools.HttpParserError as error:
-                self._refuse(_refusal_of(error))
+                self._refuse(refusal_of(error))
             except httptools.HttpParserUpgrade as upgrade:
                 rest = rest[upgrade.args[0] :]
                 continue
@@ -310,7 +212,7 @@ class EdgeProtocol(HttpToolsProtocol):
         target, fields = self.url, fields_of(raw)
         version = self.parser.get_http_version()
         if (refusal := refuse(version, target, fields)) is not None:
-            raise _Refused(refusal)
+            raise Refused(refusal)
         scope = self._scope(version, target, raw, fields)
         length = int(fields.get("content-length", 0)) if "transfer-encoding" not in fields else None
         self.cycle = exchange = Exchange(self, scope["method"], length, self.response_completed)
@@ -332,13 +234,13 @@ class EdgeProtocol(HttpToolsProtocol):
 
     def _check_size(self, raw: RawFields) -> None:
         if len(raw) > FIELD_COUNT_LIMIT or size_bytes(self.url, raw) > self.limits.header_bytes:
-            raise _Refused(_TOO_LARGE)
+            raise Refused(_TOO_LARGE)
 
     def _scope(self, version: str, target: bytes, raw: RawFields, fields: dict[str, str]) -> Scope:
         method = self.parser.get_method().decode("ascii")
         raw_path, _, query = target.partition(b"?")
         if not target.startswith(b"/"):
-            raw_path, query = _split_odd_target(method, target)
+            raw_path, query = split_odd_target(method, target)
         path = raw_path.decode("latin-1")
         return {
             "type": "http",
@@ -427,64 +329,3 @@ class EdgeProtocol(HttpToolsProtocol):
     def _idle(self) -> None:
         wait = self.limits.header_seconds if self._in_head else self.limits.keep_alive_seconds
         self.deadline = self.loop.time() + wait
-
-
-def _settle(waiter: "asyncio.Future[None]") -> None:
-    if not waiter.done():
-        waiter.set_result(None)
-
-
-def _refusal_of(error: httptools.HttpParserError) -> Refusal:
-    cause = error.__context__
-    return cause.refusal if isinstance(cause, _Refused) else _MALFORMED
-
-
-def _split_odd_target(method: str, target: bytes) -> tuple[bytes, bytes]:
-    """Split a target that is no path: `*`, or a whole URL, whose host the Host field repeats (RFC 9112, 3.2)."""
-    if method == "CONNECT":
-        raise _Refused(Refusal(405, "This server is no proxy."))
-    if target == b"*":
-        return target, b""
-    try:
-        url = httptools.parse_url(target)
-    except httptools.HttpParserInvalidURLError:
-        raise _Refused(_MALFORMED) from None
-    return url.path or b"/", url.query or b""
-
-
-class _Resumed:
-    """Callbacks of a parser that is started in the middle of a request: those of its stand-in head are dropped."""
-
-    def __init__(self, protocol: EdgeProtocol) -> None:
-        self._protocol = protocol
-        self.armed = False
-        self.on_body = protocol.on_body
-        self.on_chunk_header = protocol.on_chunk_header
-        self.on_message_complete = protocol.on_message_complete
-
-    def on_message_begin(self) -> None:
-        if self.armed:
-            self._protocol.on_message_begin()
-
-    def on_url(self, url: bytes) -> None:
-        if self.armed:
-            self._protocol.on_url(url)
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        if self.armed:
-            self._protocol.on_header(name, value)
-
-    def on_headers_complete(self) -> None:
-        if self.armed:
-            self._protocol.on_headers_complete()
-
-
-def _body_parser(protocol: EdgeProtocol, exchange: Exchange) -> httptools.HttpRequestParser:
-    """Return a parser that expects the body of an exchange next."""
-    callbacks = _Resumed(protocol)
-    parser = httptools.HttpRequestParser(callbacks)
-    length = exchange.content_length
-    framing = b"transfer-encoding: chunked" if length is None else b"content-length: %d" % length
-    parser.feed_data(b"POST / HTTP/1.1\r\n" + framing + b"\r\n\r\n")
-    callbacks.armed = True
-    return parser
