@@ -100,13 +100,13 @@ def _query(fields: dict[str, pa.DataType]) -> str:
     vector = {field.name for field in fields["deletionVector"]} if "deletionVector" in fields else set()
     chosen = ["c.add['path'] as path", _field(fields, "partitionValues", "partition")]
     chosen += [_cast(source in fields, f"c.add['{source}']", kind, name) for name, (source, kind) in _PLAIN.items()]
-    chosen += [
-        _cast(source in vector, f"c.add['deletionVector']['{source}']", kind, name)
-        for name, (source, kind) in _VECTOR.items()
-    ]
+    # A field that must be there is read as empty where its struct is null, so each struct is asked for itself.
+    within = "case when c.add['deletionVector'] is not null then c.add['deletionVector']['{}'] end"
+    chosen += [_cast(source in vector, within.format(source), kind, name) for name, (source, kind) in _VECTOR.items()]
     chosen += ["encode(sha256(c.add['path']), 'hex') as sha256", "md5(c.add['path']) as md5"]
     chosen.append(_field(fields, "stats_parsed", "stats_parsed"))
-    return f"select {', '.join(chosen)} from c where c.add['path'] is not null"  # noqa: S608
+    wanted = "c.add is not null and c.add['path'] is not null"
+    return f"select {', '.join(chosen)} from c where {wanted}"  # noqa: S608 - of names that stand in this file.
 
 
 def _field(fields: dict[str, pa.DataType], source: str, name: str) -> str:

@@ -157,7 +157,7 @@ class LogWriter:
     def parquet(path, actions, schema=None):
         kinds = schema or {"add": pa.struct(ADD), "remove": pa.struct(REMOVE), **SMALL}
         fields = [pa.field(name, kind) for name, kind in kinds.items()]
-        rows = [{name: _row(value) for name, value in action.items()} for action in actions]
+        rows = [{name: _row(value) for name, value in action.items() if name in kinds} for action in actions]
         pq.write_table(pa.Table.from_pylist(rows, schema=pa.schema(fields)), path)
 
 

@@ -28,7 +28,7 @@ from lakeshare.formats.delta.opening import (
 )
 from lakeshare.formats.delta.replay import fold, live_files
 from lakeshare.formats.delta.segment import read_listing
-from tests.formats.delta.logs import ADD, SMALL, LogWriter, add, field, metadata, protocol, remove, vector
+from tests.formats.delta.logs import ADD, SMALL, VECTOR, LogWriter, add, field, metadata, protocol, remove, vector
 
 HEAD = (protocol(), metadata(field("id", "long"), field("p", "string"), partitions=["p"]))
 
@@ -98,6 +98,22 @@ def test_statistics_in_columns_alone_are_read(engine, writer):
         "maxValues": {"id": 9},
     }
     assert batch["records"].to_pylist() == [3]
+
+
+def test_fields_that_must_be_there_are_null_where_their_struct_is(engine, writer):
+    """Writers may mark fields as required inside an action that is not there, or a vector that a file has not."""
+    required = pa.struct([pa.field(item.name, item.type, nullable=False) for item in pa.struct(VECTOR)])
+    kept = [pa.field(name, required if name == "deletionVector" else kind) for name, kind in ADD]
+    strict = pa.struct([item.with_nullable(item.name in {"deletionVector", "stats"}) for item in kept])
+    writer.classic(0, *HEAD, add("a"), remove("b"), add("c", dv=vector()), schema={"add": strict, **SMALL})
+    snapshot = opened(engine, writer)
+    (batch,) = snapshot.files.everything().batches(["path", "dv_storage", "dv_offset", "dv_cardinality"])
+    assert sorted(batch.to_pylist(), key=lambda row: row["path"]) == [
+        {"path": "a", "dv_storage": None, "dv_offset": None, "dv_cardinality": None},
+        {"path": "c", "dv_storage": "u", "dv_offset": 1, "dv_cardinality": 1},
+    ]
+    writer.commit(1, remove("a"), remove("c", dv=vector()))
+    assert paths(opened(engine, writer)) == []
 
 
 def test_deletion_vectors_tell_files_apart(engine, writer):
