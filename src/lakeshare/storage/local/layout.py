@@ -94,7 +94,9 @@ def _refuse_foreign(root: Path) -> None:
     if not root.is_dir():
         return
     foreign = sorted(
-        path.name for path in root.iterdir() if path.name not in OWN_NAMES and not path.name.startswith(".")
+        path.name
+        for path in root.iterdir()
+        if path.name not in OWN_NAMES and not path.name.startswith((".", "format.json"))
     )
     if foreign:
         raise WrongLayout(root, f"it holds {foreign[0]!r}, which is not Lakeshare's: choose an empty folder")
