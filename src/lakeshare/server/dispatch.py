@@ -7,7 +7,7 @@ event. Nothing turns back, and an operation cannot be reached around the check: 
 
 import hashlib
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Protocol
@@ -16,7 +16,7 @@ from lakeshare.errors import LakeshareError
 from lakeshare.http.request import Request
 from lakeshare.http.response import Response
 from lakeshare.identity.caller import ANONYMOUS, Caller, Need
-from lakeshare.identity.gate import Admission, Gate
+from lakeshare.identity.gate import Admission
 from lakeshare.telemetry.audit import AuditEvent
 from lakeshare.telemetry.requests import RequestMeter
 
@@ -77,6 +77,20 @@ class Family(Protocol):
         ...
 
 
+class Doorkeeper(Protocol):
+    """Says who asks, and whether they may: a family may bring one of its own."""
+
+    async def authenticate(
+        self, request: Request, services: frozenset[str], host_bucket: str = "", body_sha256: str | None = None
+    ) -> Admission:
+        """Say who a request comes from, or refuse it."""
+        ...
+
+    async def authorise(self, admission: Admission, needs: Sequence[Need]) -> Any:
+        """Allow all of the needs, or refuse them."""
+        ...
+
+
 Open = Callable[[Request], Awaitable[Response | None]]
 """Answers a request that needs no signature, or leaves it to its family."""
 
@@ -89,6 +103,8 @@ STS = "sts"
 METRICS = "metrics"
 """The key of the family that answers `/metrics`."""
 
+
+READS = frozenset({"GET", "HEAD"})
 
 FAILED = "InternalError"
 FAILED_STATUS = 500
@@ -126,13 +142,15 @@ class Dispatcher:
 
     def __init__(
         self,
-        gate: Gate,
+        gates: Mapping[str, Doorkeeper],
         objects: Family,
         families: Mapping[str, Family],
         open_routes: Mapping[str, Open],
         witnesses: Witnesses,
     ) -> None:
-        self._gate = gate
+        """Take a gate for each family, by its label; that of S3 serves every family that has none."""
+        self._gates = gates
+        self._gate = gates[S3]
         self._objects = objects
         self._families = families
         self._open = open_routes
@@ -212,8 +230,10 @@ class Dispatcher:
     def _family(self, request: Request) -> tuple[str, Family]:
         """Return a request's family and its label, by the first part of the path; S3 has what no other has."""
         path, key = request.raw_path, S3
-        if path.startswith(("/_", "/minio/", "/metrics")):
+        if path.startswith(("/_", "/minio/", "/delta-sharing/")):
             key = path[1:].partition("/")[0]
+        elif path == "/metrics" and request.method in READS:
+            key = METRICS
         elif path == "/" and request.method == "POST" and _is_form(request):
             key = STS
         if (family := self._families.get(key)) is None:
@@ -228,14 +248,15 @@ class Dispatcher:
             early = await request.body(match.early_limit_bytes)
             digest = hashlib.sha256(early).hexdigest()
         trace.outcome = "refused"
-        admission = await self._gate.authenticate(request, match.services, match.host_bucket, digest)
+        gate = self._gates.get(trace.family, self._gate)
+        admission = await gate.authenticate(request, match.services, match.host_bucket, digest)
         trace.caller = admission.caller
-        trace.outcome = "signed" if admission.verified else "anonymous"
+        trace.outcome = "anonymous" if admission.caller.is_anonymous else "signed"
         operation = await match.decode(admission, early)
         trace.name = match.name
         trace.needs = operation.requires()
         trace.decision = "deny"
-        await self._gate.authorise(admission, trace.needs)
+        await gate.authorise(admission, trace.needs)
         trace.decision = "allow"
         return await match.perform(operation)
 
