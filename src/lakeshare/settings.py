@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from typing import Any
+from urllib.parse import urlsplit
 
 from lakeshare.errors import Kind, LakeshareError
 
@@ -63,6 +64,27 @@ def seconds(text: str) -> int:
         msg = "write a number of seconds, or one with s, m, h or d"
         raise ValueError(msg)
     return int(match[1]) * {"s": 1, "m": 60, "h": 3600, "d": 86400}[match[2] or "s"]
+
+
+def span(low: int, high: int) -> Callable[[str], int]:
+    """Read a time span within bounds."""
+
+    def read(text: str) -> int:
+        if not low <= seconds(text) <= high:
+            msg = f"write a time from {low} to {high} seconds"
+            raise ValueError(msg)
+        return seconds(text)
+
+    return read
+
+
+def url(text: str) -> str:
+    """Read the URL of a server, or nothing."""
+    parts = urlsplit(text)
+    if text and (parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment):
+        msg = "write a URL such as https://shares.example.net:9000"
+        raise ValueError(msg)
+    return text.rstrip("/")
 
 
 def flag(text: str) -> bool:
@@ -138,9 +160,24 @@ class Settings:
     delta_sharing_endpoint: str = setting(
         "",
         "URL that recipients reach this server by, put into profiles and presigned URLs.",
-        str,
+        url,
         "MINIO_DELTA_SHARING_ENDPOINT",
         live=True,
+    )
+    delta_sharing_token_rate: int = setting(
+        100,
+        "Requests a second that one recipient token may send, over all workers; 0 is no limit.",
+        whole(0, 1_000_000),
+        live=True,
+    )
+    delta_sharing_total_rate: int = setting(
+        1000,
+        "Requests a second that all recipients together may send, over all workers; 0 is no limit.",
+        whole(0, 1_000_000),
+        live=True,
+    )
+    delta_sharing_oauth_expiry: int = setting(
+        3600, "Seconds that an OAuth access token of a recipient lives.", span(60, 86_400), live=True
     )
     trusted_proxies: tuple[str, ...] = setting(
         (), "Addresses or networks whose X-Forwarded-For and X-Forwarded-Proto are believed.", names

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from lakeshare.admin.book import Book
 from lakeshare.identity.directory import Directory
+from lakeshare.sharing.room import Room as SharingRoom
 from lakeshare.state.port import Archive
 from lakeshare.storage.port import ObjectStore
 from lakeshare.telemetry.audit import AuditLog
@@ -40,3 +41,4 @@ class Room:
     disk: Callable[[], Disk]
     audit: AuditLog | None
     clock: Callable[[], float]
+    sharing: SharingRoom

@@ -14,6 +14,7 @@ from lakeshare.admin.book import Book
 from lakeshare.admin.room import Room as AdminRoom
 from lakeshare.admin.room import Server
 from lakeshare.admin.wire import metrics, openapi
+from lakeshare.admin.wire.aistor import AistorFamily
 from lakeshare.admin.wire.family import AdminFamily
 from lakeshare.admin.wire.metrics import MetricsFamily
 from lakeshare.http.asgi import Handler
@@ -29,10 +30,17 @@ from lakeshare.objects.operations.policy import POLICY_DOCUMENT
 from lakeshare.objects.room import Owner, Room
 from lakeshare.objects.wire.family import S3Family
 from lakeshare.server.bell import Bell
-from lakeshare.server.dispatch import METRICS, STS, Dispatcher, Family, Open, Witnesses
+from lakeshare.server.dispatch import METRICS, S3, STS, Dispatcher, Doorkeeper, Family, Open, Witnesses
 from lakeshare.server.live import LiveHandler
 from lakeshare.server.opened import Opened, Scraper, disk_of, open_all
 from lakeshare.settings import Settings
+from lakeshare.sharing.data_keys import DataKeys
+from lakeshare.sharing.gate import RecipientGate
+from lakeshare.sharing.inspector import LogNames
+from lakeshare.sharing.rates import Limits, Rates
+from lakeshare.sharing.room import Room as SharingRoom
+from lakeshare.sharing.usage import last_used
+from lakeshare.sharing.wire.family import SharingFamily
 from lakeshare.storage.errors import NoSuchBucket, NoSuchDocument, NoSuchKey
 from lakeshare.storage.local.layout import existing
 from lakeshare.storage.port import ObjectStore, Tags
@@ -42,6 +50,8 @@ from lakeshare.telemetry.requests import RequestMeter
 
 OWNER_NAME = "lakeshare"
 ADMIN = "_admin"
+MINIO = "minio"
+SHARING = "delta-sharing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +61,13 @@ class Shared:
     throttle: Throttle
     bell: Bell
     board: Board
+    rates: Rates
 
     @classmethod
     def of(cls, settings: Settings) -> "Shared":
         """Make the tables; the keeper of the jobs counts beside the workers."""
-        return cls(Throttle.in_memory(settings.auth_failure_rate), Bell(), Board(settings.workers + 1))
+        board = Board(settings.workers + 1)
+        return cls(Throttle.in_memory(settings.auth_failure_rate), Bell(), board, Rates.in_memory())
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +90,8 @@ class App:
         opened = open_all(self.root, self.settings, self.credentials, worker, self.shared.board)
         rooms = Rooms(self, opened, self._book(opened), RequestMeter(opened.meter))
         try:
-            yield LiveHandler(rooms.book, self.shared.bell, self.settings, rooms.compose)
+            async with opened.ledger.kept():
+                yield LiveHandler(rooms.book, self.shared.bell, self.settings, rooms.compose)
         finally:
             await opened.close()
 
@@ -102,17 +115,39 @@ class Rooms:
         throttle.set_limit(settings.auth_failure_rate)
         set_level(settings)
         holdings = StoreHoldings(opened.store)
-        gate = Gate(opened.directory, holdings, throttle, time.time, allow_v2=settings.allow_sigv2)
+        rates = self.app.shared.rates
+        rates.limits = Limits(settings.delta_sharing_token_rate, settings.delta_sharing_total_rate)
+        guests = DataKeys(opened.shares.current)
+        gates: dict[str, Doorkeeper] = {
+            S3: Gate(opened.directory, holdings, throttle, time.time, allow_v2=settings.allow_sigv2, guests=guests),
+            SHARING: RecipientGate(opened.shares, throttle, rates, time.time, opened.ledger.used),
+        }
         room = Room(opened.store, owner_of(self.app.credentials), settings.region, settings.delta_commit_guard)
+        sharing = self._sharing(settings)
+        admin = self._admin(sharing)
         families: dict[str, Family] = {
             STS: StsFamily(opened.directory, time.time),
-            ADMIN: AdminFamily(self._admin()),
+            ADMIN: AdminFamily(admin),
+            MINIO: AistorFamily(admin),
+            SHARING: SharingFamily(sharing),
+            f"_{SHARING}": SharingFamily(sharing),
             METRICS: MetricsFamily(self._scraper()),
         }
         witnesses = Witnesses(opened.write, self.meter)
-        return Dispatcher(gate, S3Family(room, settings.domains), families, self._open_routes(settings), witnesses)
+        return Dispatcher(gates, S3Family(room, settings.domains), families, self._open_routes(settings), witnesses)
 
-    def _admin(self) -> AdminRoom:
+    def _sharing(self, settings: Settings) -> SharingRoom:
+        opened = self.opened
+        return SharingRoom(
+            opened.shares,
+            LogNames(opened.store),
+            time.time,
+            settings.delta_sharing_endpoint,
+            settings.delta_sharing_oauth_expiry,
+            lambda credentials: last_used(opened.state, credentials),
+        )
+
+    def _admin(self, sharing: SharingRoom) -> AdminRoom:
         app, opened = self.app, self.opened
         server = Server(__version__, deployment_of(app.root), app.started_at, app.settings.workers)
         return AdminRoom(
@@ -124,6 +159,7 @@ class Rooms:
             lambda: disk_of(app.root),
             opened.audit,
             time.time,
+            sharing,
         )
 
     def _scraper(self) -> Scraper:

@@ -12,6 +12,8 @@ from lakeshare.identity.directory import Directory
 from lakeshare.identity.root import RootCredentials
 from lakeshare.identity.view import RootKey
 from lakeshare.settings import Settings
+from lakeshare.sharing.directory import ShareDirectory
+from lakeshare.sharing.usage import Ledger
 from lakeshare.state.sqlite import SqliteState
 from lakeshare.storage.local.store import LocalStore
 from lakeshare.telemetry import metrics
@@ -33,6 +35,8 @@ class Opened:
     audit: AuditLog | None
     webhook: Webhook | None
     meter: Meter
+    shares: ShareDirectory
+    ledger: Ledger
 
     @property
     def write(self) -> Callable[[AuditEvent], None]:
@@ -76,14 +80,17 @@ class Opened:
 def open_all(root: Path, settings: Settings, credentials: RootCredentials, worker: int, board: Board) -> Opened:
     """Open a data directory for one worker."""
     state = open_state(root)
+    secrets = vault.Vault.load(root / vault.FILE_NAME)
     root_key = RootKey(credentials.access_key, credentials.secret)
     opened = Opened(
         LocalStore.open_root(root, settings.free_space_watermark),
         state,
-        Directory(state, vault.Vault.load(root / vault.FILE_NAME), root_key),
+        Directory(state, secrets, root_key),
         open_audit(root, settings, worker),
         Webhook(settings.audit_webhook, settings.audit_webhook_token) if settings.audit_webhook else None,
         board.meter(worker),
+        ShareDirectory(state, secrets),
+        Ledger(state, worker),
     )
     opened.meter.watch(opened.numbers)
     return opened

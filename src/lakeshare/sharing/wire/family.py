@@ -1,0 +1,88 @@
+"""Delta Sharing as one family of the server's port: from a request to a route, and from an error to JSON."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from lakeshare.errors import LakeshareError
+from lakeshare.http.request import Request
+from lakeshare.http.response import Response
+from lakeshare.identity.gate import Admission
+from lakeshare.sharing.gate import SERVICE, RecipientAdmission
+from lakeshare.sharing.room import Room
+from lakeshare.sharing.wire import oauth
+from lakeshare.sharing.wire.call import Call, Route
+from lakeshare.sharing.wire.faults import encode_fault, encode_oauth_fault, fault_of
+from lakeshare.sharing.wire.routes import find
+
+_SERVICES = frozenset({SERVICE})
+_NO_SERVICES: frozenset[str] = frozenset()
+
+
+@dataclass(slots=True)
+class SharingMatch:
+    """A request that was found a route."""
+
+    room: Room
+    request: Request
+    route: Route
+    names: Mapping[str, str]
+    call: Call | None = None
+
+    @property
+    def name(self) -> str:
+        """Name the operation."""
+        return self.route.name
+
+    @property
+    def services(self) -> frozenset[str]:
+        """Name the service that a token must be for; an open route needs none."""
+        return _NO_SERVICES if self.route.is_open else _SERVICES
+
+    @property
+    def host_bucket(self) -> str:
+        """Name no bucket."""
+        return ""
+
+    @property
+    def early_limit_bytes(self) -> int:
+        """Read nothing before it is known who asks."""
+        return 0
+
+    async def decode(self, admission: Admission, early_body: bytes) -> Any:
+        """Turn the head and the body into a value."""
+        limit = self.route.body_limit_bytes
+        body = await self.request.body(limit) if limit else early_body
+        recipient = admission if isinstance(admission, RecipientAdmission) else None
+        self.call = Call(self.request, self.names, body, recipient)
+        return self.route.decode(self.call)
+
+    async def perform(self, operation: Any) -> Response:
+        """Do it, and write the answer."""
+        if self.call is None:
+            raise RuntimeError("performed before it was decoded")
+        return await self.route.answer(self.room, self.call, operation)
+
+
+class SharingFamily:
+    """Delta Sharing."""
+
+    def __init__(self, room: Room) -> None:
+        self._room = room
+
+    def find(self, request: Request) -> SharingMatch:
+        """Return the route of a request, or refuse it."""
+        found = find(request.method, request.raw_path)
+        return SharingMatch(self._room, request, found.target, found.names)
+
+    def refuse(self, error: LakeshareError, request: Request) -> tuple[str, Response]:
+        """Write an error as JSON; also return its code."""
+        fault = fault_of(error)
+        if request.raw_path.endswith(oauth.PATH):
+            return fault.code, encode_oauth_fault(error, fault)
+        return fault.code, encode_fault(error, fault)
+
+    def finish(self, response: Response, request: Request) -> Response:
+        """Add what every answer has."""
+        response.headers += (("x-request-id", request.id), ("x-content-type-options", "nosniff"))
+        return response
