@@ -12,7 +12,7 @@ from lakeshare.columnar import build, shelf
 from lakeshare.columnar.bounds import TableShape
 from lakeshare.columnar.build import BuildFailed, build_part
 from lakeshare.columnar.checkpoint import rows_of_files
-from lakeshare.columnar.part import open_part, part_in_memory, write_part
+from lakeshare.columnar.part import MAX_STATS_BYTES, open_part, part_in_memory, write_part
 from lakeshare.columnar.rows import read_commit, rows_of
 from lakeshare.columnar.selection import Selection
 from lakeshare.columnar.shelf import NoRoomOnShelf, Shelf
@@ -52,6 +52,15 @@ def test_a_written_part_is_the_same_as_one_in_memory(tmp_path):
     assert facts(mapped) == facts(memory)
     assert mapped.memory_bytes == 0 < memory.memory_bytes
     assert not mapped.absolute
+
+
+def test_statistics_without_end_are_left_out():
+    """A file whose statistics are too long is a file without statistics."""
+    long = add("a", '{"numRecords":1,"x":"' + "y" * MAX_STATS_BYTES + '"}')
+    part = part_in_memory([rows_of("test", [long, add("b", stats(2))])], SHAPE)
+    first, second = facts(part)
+    assert (first["records"], second["records"]) == (None, 2)
+    assert json.loads("{" + first["tail"] + "}") == {"partitionValues": {}, "size": 1}
 
 
 def test_absolute_paths_are_remembered(tmp_path):

@@ -52,7 +52,7 @@ def _build_apart(path: Path, blobs: Sequence[Blob], shape: TableShape) -> None:
         inherited = [int(place.removeprefix(DESCRIPTORS)) for place in paths if place.startswith(DESCRIPTORS)]
         try:
             done = subprocess.run(  # noqa: S603 - this very module, by this very interpreter.
-                [sys.executable, "-m", __name__],
+                [sys.executable, "-P", "-m", __name__],
                 input=json.dumps(order).encode(),
                 capture_output=True,
                 pass_fds=inherited,

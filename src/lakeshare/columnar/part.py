@@ -25,6 +25,8 @@ BUILDING_THREADS = 2
 """How many batches are typed at once; nearly all of that runs outside Python's lock."""
 _AHEAD = 2 * BUILDING_THREADS
 """How many batches may wait to be written: what a build holds in memory."""
+MAX_STATS_BYTES = 60 * 1024
+"""Longer statistics of a file are left out. Escaped, those of a whole batch are still shorter than 2 GiB."""
 _HEX_DIGITS = 64
 _ORDER_DIGITS = 16
 _ABSOLUTE_KEY = b"absolute"
@@ -144,11 +146,12 @@ def open_part(path: Path, shape: TableShape) -> Part:
 
 def stored(rows: pa.RecordBatch, shape: TableShape) -> pa.RecordBatch:
     """Turn rows as the log has them into rows as they are kept."""
-    typed = type_statistics(rows.column("stats"), rows.column("partition"), shape)
+    stats = _bounded(rows.column("stats"))
+    typed = type_statistics(stats, rows.column("partition"), shape)
     columns = {name: rows.column(name) for name, _ in _FIXED if name in rows.schema.names}
     columns["order"] = _order(rows.column("sha256"))
     columns["records"] = typed.records
-    columns["tail"] = _tails(rows)
+    columns["tail"] = _tails(rows, stats)
     for place, bounds in enumerate(typed.bounds):
         columns[f"low{place}"], columns[f"high{place}"] = bounds.low, bounds.high
         columns[f"nulls{place}"] = bounds.nulls
@@ -156,8 +159,14 @@ def stored(rows: pa.RecordBatch, shape: TableShape) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([columns[field.name] for field in schema], schema=schema)
 
 
-def _tails(rows: pa.RecordBatch) -> pa.Array:
-    stats = rows.column("stats")
+def _bounded(stats: pa.Array) -> pa.Array:
+    """Leave out statistics that are too long: they are never needed, and a batch of them must stay within bounds."""
+    if not pc.any(pc.greater(pc.binary_length(stats), MAX_STATS_BYTES)).as_py():
+        return stats
+    return pc.if_else(pc.less_equal(pc.binary_length(stats), MAX_STATS_BYTES), stats, pa.scalar(None, pa.string()))
+
+
+def _tails(rows: pa.RecordBatch, stats: pa.Array) -> pa.Array:
     there = stats.is_valid()
     opening, closing = (pc.if_else(there, piece, pa.scalar(None, pa.string())) for piece in (',"stats":"', '"'))
     head = (
