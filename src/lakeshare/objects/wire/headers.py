@@ -34,6 +34,7 @@ _REFUSED = (
 )
 _ACLS_THAT_CHANGE_NOTHING = frozenset({"private", "bucket-owner-full-control", "bucket-owner-read"})
 _CLASSES = frozenset({"STANDARD"})
+_READ_CONDITIONS = frozenset({"if-match", "if-none-match", "if-modified-since", "if-unmodified-since"})
 _CHUNKED = re.compile(r"\s*aws-chunked\s*(,\s*|\Z)", re.IGNORECASE)
 _WORD = re.compile(r"=\?[^?]+\?[bBqQ]\?[^?]*\?=")
 
@@ -111,7 +112,7 @@ def tags_of(headers: Mapping[str, str]) -> Tags:
         pairs = parse_qsl(text, keep_blank_values=True, max_num_fields=OBJECT_TAG_LIMIT)
     except ValueError:
         raise InvalidTag(f"x-amz-tagging must be a query string of at most {OBJECT_TAG_LIMIT} tags") from None
-    return tag_set(pairs, OBJECT_TAG_LIMIT)
+    return tag_set(sorted(pairs), OBJECT_TAG_LIMIT)
 
 
 def write_condition(headers: Mapping[str, str]) -> Condition:
@@ -136,6 +137,8 @@ def _one_etag(name: str, text: str) -> str:
 
 def read_condition(headers: Mapping[str, str], prefix: str = "") -> ReadCondition:
     """Read the conditions of a read; `prefix` is that of a copy's source."""
+    if not prefix and _READ_CONDITIONS.isdisjoint(headers):
+        return UNCONDITIONAL
     match = headers.get(prefix + "if-match")
     none_match = headers.get(prefix + "if-none-match")
     modified = headers.get(prefix + "if-modified-since")

@@ -56,6 +56,8 @@ def decode_v1(call: Call) -> ListObjects:
 
 
 def _listing(call: Call, after: str) -> Listing:
+    if call.param("allow-unordered") == "true" and call.param("delimiter"):
+        raise InvalidArgument("allow-unordered", "true", "it cannot stand beside a delimiter")
     return Listing(
         call.bucket,
         call.param("prefix") or "",
