@@ -91,7 +91,7 @@ def _urls(paths: pa.Array, urls: UrlMaker) -> pa.Array:
     plain = paths.to_pylist()
     if not has_absolute(paths) and not pc.any(pc.match_substring(paths, "%")).as_py():
         return pa.array(urls.relative(_within(plain)), pa.string())
-    return pa.array(_located(plain, urls), pa.string())
+    return pa.array(located_urls(plain, urls), pa.string())
 
 
 def _within(keys: list[str]) -> list[str]:
@@ -102,7 +102,8 @@ def _within(keys: list[str]) -> list[str]:
     return keys
 
 
-def _located(paths: Sequence[str], urls: UrlMaker) -> list[str]:
+def located_urls(paths: Sequence[str], urls: UrlMaker) -> list[str]:
+    """Make a URL for each path of an action, wherever its file lies. Raises BrokenLog for one that climbs out."""
     places = [locate(path) for path in paths]
     near = [place.key for place in places if not isinstance(place, Absolute)]
     far = [place for place in places if isinstance(place, Absolute)]
@@ -117,7 +118,7 @@ def _vectors(batch: pa.RecordBatch, urls: UrlMaker, id_column: str) -> "tuple[pa
     described = batch.select(_VECTOR).to_pylist()
     vectors = [None if item["dv_storage"] is None else _described(item) for item in described]
     paths = [vector.path for vector in vectors if vector is not None and vector.path is not None]
-    links = iter(_located(paths, urls))
+    links = iter(located_urls(paths, urls))
     ids = [_vector_id(vector, id_column) for vector in vectors]
     written = ["" if vector is None else _vector_json(vector, links) for vector in vectors]
     return pa.array(ids, pa.string()), pa.array(written, pa.string())
