@@ -49,6 +49,10 @@ class Decision:
         return self.reason in _ALLOWS
 
 
+UNBOUND = Decision(Reason.ROOT)
+"""What is decided for whoever no policy binds, whatever is needed."""
+
+
 class Authoriser:
     """Decides the needs of one request."""
 

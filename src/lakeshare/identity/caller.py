@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import NamedTuple
 
 from lakeshare.identity.policy.compiled import NO_POLICY, CompiledPolicy
 from lakeshare.identity.policy.principals import ROOT, session_name
@@ -68,10 +69,9 @@ class Caller:
 ANONYMOUS = Caller(CallerKind.ANONYMOUS)
 
 
-@dataclass(frozen=True, slots=True)
-class Need:
+class Need(NamedTuple):
     """One permission a request needs: an action on a resource, with the facts that policy conditions may ask for."""
 
     action: str
     resource: str
-    facts: tuple[tuple[str, str], ...] = field(default=())
+    facts: tuple[tuple[str, str], ...] = ()

@@ -5,8 +5,8 @@ where the server has none (`keys.py` names them).
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from lakeshare.identity.arns import user_arn
 from lakeshare.identity.caller import Caller, CallerKind
@@ -22,8 +22,7 @@ _PRINCIPAL_TYPES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Circumstances:
+class Circumstances(NamedTuple):
     """How a request came: from which address (after trusted proxies), over TLS or not, when, and signed how."""
 
     at: float

@@ -1,13 +1,13 @@
 """The one place where a request is given a caller, and where what it needs is allowed or denied."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 from urllib.parse import unquote
 
 from lakeshare.http.request import Request
 from lakeshare.identity.arns import bucket_and_key
-from lakeshare.identity.authorise import Decision, authorise
+from lakeshare.identity.authorise import UNBOUND, Decision, authorise
 from lakeshare.identity.caller import ANONYMOUS, Caller, Need
 from lakeshare.identity.circumstances import Circumstances
 from lakeshare.identity.directory import Directory
@@ -125,7 +125,7 @@ class Gate:
         """Allow all of the needs, or raise AccessDenied."""
         caller = admission.caller
         if caller.is_unbound:
-            return authorise(caller, needs, admission.circumstances, {})
+            return UNBOUND
         policies = await self._policies(needs)
         if any(policy.asks_tags for policy in (caller.grants, *caller.limits, *policies.values())):
             needs = [await self._with_tags(need) for need in needs]
@@ -136,7 +136,7 @@ class Gate:
         if named is None or not named[1]:
             return need
         tags = await self._holdings.tags_of(*named)
-        return replace(need, facts=(*need.facts, *((EXISTING_TAG + key, value) for key, value in tags)))
+        return need._replace(facts=(*need.facts, *((EXISTING_TAG + key, value) for key, value in tags)))
 
     def _lookup(self, request: Request, view: View, now: float) -> KeyLookup:
         def secret_of(access_key: str) -> Secret | None:

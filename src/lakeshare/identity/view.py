@@ -28,13 +28,14 @@ class RootKey:
 class View:
     """Identities at one moment, with what opens their secrets."""
 
-    __slots__ = ("_callers", "_secrets", "_sessions", "register", "root", "sealer", "vault")
+    __slots__ = ("_callers", "_root_caller", "_secrets", "_sessions", "register", "root", "sealer", "vault")
 
     def __init__(self, register: Register, vault: Vault, root: RootKey, sealer: TokenSealer | None) -> None:
         self.register = register
         self.vault = vault
         self.root = root
         self.sealer = sealer
+        self._root_caller = Caller(CallerKind.ROOT, root.access_key, user=root.access_key, of_root=True, holder=ROOT)
         self._secrets: dict[str, Secret] = {}
         self._callers: dict[str, tuple[Standing, Caller]] = {}
         self._sessions: dict[str, tuple[Caller, Session]] = {}
@@ -64,7 +65,7 @@ class View:
         if session_token is not None:
             return self._session_caller(access_key, self._session(access_key, session_token), now)
         if access_key == self.root.access_key:
-            return Caller(CallerKind.ROOT, access_key, user=access_key, of_root=True, holder=ROOT)
+            return self._root_caller
         standing, caller = self._known(access_key)
         self._check(access_key, standing, now)
         return caller

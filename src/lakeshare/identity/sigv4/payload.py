@@ -65,6 +65,7 @@ class Payload:
 
 
 _EMPTY = Payload(PayloadMode.HASHED, EMPTY_SHA256, 0)
+_UNSIGNED = Payload(PayloadMode.UNSIGNED)
 
 
 def read_payload(value: str, headers: Mapping[str, str], seed: ChunkSeed | None) -> Payload:
@@ -72,6 +73,8 @@ def read_payload(value: str, headers: Mapping[str, str], seed: ChunkSeed | None)
     if value == EMPTY_SHA256 and headers.get("content-length", "0") == "0":
         return _EMPTY
     if value == UNSIGNED_PAYLOAD:
+        if "content-length" not in headers:
+            return _UNSIGNED
         return Payload(PayloadMode.UNSIGNED, None, _length(headers, "content-length"))
     if _SHA256.fullmatch(value):
         return Payload(PayloadMode.HASHED, value.lower(), _length(headers, "content-length"))

@@ -44,7 +44,7 @@ def verify_presigned(request: Request, pairs: Pairs, keys: KeyLookup, now: float
         given = _parameters(pairs)
         claim = _read(given)
         signed_at = claim.signed_at()
-        expires_at = signed_at + _expires(given)
+        expires_at = signed_at + _expires(given.get("x-amz-expires", ""))
     except ValueError as reason:
         raise AuthorizationQueryMalformed(str(reason)) from None
     if signed_at > now + SKEW_LIMIT_SECONDS:
@@ -110,8 +110,8 @@ def _read(given: dict[str, str]) -> Claim:
     return Claim(parse_credential(credential), signed_headers(names), signature, timestamp)
 
 
-def _expires(given: dict[str, str]) -> int:
-    text = given.get("x-amz-expires", "")
+@lru_cache(maxsize=256)
+def _expires(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) <= len(str(EXPIRES_LIMIT_SECONDS))):
         raise ValueError("X-Amz-Expires must be a number of seconds")
     if not 1 <= int(text) <= EXPIRES_LIMIT_SECONDS:

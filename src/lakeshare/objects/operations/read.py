@@ -1,6 +1,7 @@
 """Reading objects: whole, in part, or only their head."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from lakeshare.http.response import Spans
 from lakeshare.identity.caller import Need
@@ -9,11 +10,10 @@ from lakeshare.objects.model.conditions import UNCONDITIONAL, ReadCondition
 from lakeshare.objects.model.names import object_arn
 from lakeshare.objects.model.ranges import Range
 from lakeshare.objects.room import Room
-from lakeshare.storage.port import LATEST, ObjectInfo, Opened, VersionRef
+from lakeshare.storage.port import LATEST, ObjectInfo, VersionRef
 
 
-@dataclass(frozen=True, slots=True)
-class ReadObject:
+class ReadObject(NamedTuple):
     """One version of an object, or a stretch of it; `overrides` are headers that a signed reader asks to see."""
 
     bucket: str
@@ -23,7 +23,7 @@ class ReadObject:
     part: int | None = None
     condition: ReadCondition = UNCONDITIONAL
     with_checksum: bool = False
-    overrides: tuple[tuple[str, str], ...] = field(default=())
+    overrides: tuple[tuple[str, str], ...] = ()
 
     def requires(self) -> tuple[Need, ...]:
         """Say what the caller must be allowed."""
@@ -53,8 +53,7 @@ async def find_object(room: Room, call: ObjectCall) -> ObjectInfo:
     return info
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(NamedTuple):
     """What to send: a version, the stretch of it, and whether that is less than the whole."""
 
     info: ObjectInfo
@@ -67,26 +66,29 @@ class Reading:
 async def get_object(room: Room, call: ReadObject) -> Reading:
     """Return the stretch asked for, with its bytes."""
     opened = await room.store.open(call.bucket, call.key, call.ref)
-    reading = _reading(call, opened.info)
-    return Reading(reading.info, reading.start, reading.stop, reading.partial, _spans(opened, reading))
+    start, stop, partial = _stretch(call, opened.info)
+    return Reading(opened.info, start, stop, partial, opened.content.spans(start, stop) if stop > start else ())
 
 
 async def head_object(room: Room, call: ReadObject) -> Reading:
     """Return what get_object would, without the bytes."""
-    return _reading(call, await room.store.head(call.bucket, call.key, call.ref))
+    info = await room.store.head(call.bucket, call.key, call.ref)
+    return Reading(info, *_stretch(call, info))
 
 
-def _reading(call: ReadObject, info: ObjectInfo) -> Reading:
+def _stretch(call: ReadObject, info: ObjectInfo) -> tuple[int, int, bool]:
+    """Return where to begin and to stop, and whether that is less than the whole, once the conditions hold."""
     if info.delete_marker:
         if call.ref.version:
             raise MethodNotAllowed("GET")
         raise DeleteMarkerFound(call.key, info.version)
-    call.condition.check(info.etag, info.modified_at_ns)
+    if call.condition is not UNCONDITIONAL:
+        call.condition.check(info.etag, info.modified_at_ns)
     if call.part is not None:
-        return Reading(info, *_part_bounds(info, call.part), partial=True)
+        return *_part_bounds(info, call.part), True
     if call.range is None:
-        return Reading(info, 0, info.size, partial=False)
-    return Reading(info, *call.range.within(info.size), partial=True)
+        return 0, info.size, False
+    return *call.range.within(info.size), True
 
 
 def _part_bounds(info: ObjectInfo, number: int) -> tuple[int, int]:
@@ -98,7 +100,3 @@ def _part_bounds(info: ObjectInfo, number: int) -> tuple[int, int]:
             return start, start + part.size
         start += part.size
     raise InvalidPartNumber(number, max(1, len(info.parts)))
-
-
-def _spans(opened: Opened, reading: Reading) -> Spans:
-    return opened.content.spans(reading.start, reading.stop) if reading.stop > reading.start else ()

@@ -1,6 +1,7 @@
 """S3 as one family of the server's port: from a request to a route, and from an error to S3's XML."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from lakeshare.errors import LakeshareError
@@ -11,7 +12,7 @@ from lakeshare.objects.errors import OwnerMismatch
 from lakeshare.objects.room import Room
 from lakeshare.objects.wire import routes
 from lakeshare.objects.wire.body import body_of, document_of
-from lakeshare.objects.wire.call import Call, params_of, target_of
+from lakeshare.objects.wire.call import Call, Target, params_of, target_of
 from lakeshare.objects.wire.faults import encode_fault, fault_of
 from lakeshare.objects.wire.routes import Operation, Route, Takes
 
@@ -25,7 +26,8 @@ class S3Match:
     room: Room
     request: Request
     route: Route
-    call: Call
+    target: Target
+    params: Mapping[str, str]
     admission: Admission | None = None
 
     @property
@@ -36,7 +38,8 @@ class S3Match:
     @property
     def host_bucket(self) -> str:
         """Name the bucket where the host names it, and the path does not."""
-        return "" if self.request.raw_path[1:].startswith(self.call.bucket) else self.call.bucket
+        bucket = self.target.bucket
+        return "" if self.request.raw_path.startswith(bucket, 1) else bucket
 
     @property
     def services(self) -> frozenset[str]:
@@ -51,12 +54,16 @@ class S3Match:
     async def decode(self, admission: Admission, _early_body: bytes = b"") -> Operation:
         """Turn the head, and a bounded document where the operation takes one, into a value."""
         self.admission = admission
-        call = _signed_call(self.call, admission)
-        if call.headers.get("x-amz-expected-bucket-owner", self.room.owner.id) != self.room.owner.id:
-            raise OwnerMismatch
+        verified, headers, document = admission.verified, self.request.headers, b""
+        if verified is not None and verified.hoisted:  # a presigned URL may carry headers as parameters
+            headers = {**verified.hoisted, **headers}
+        if "x-amz-expected-bucket-owner" in headers:
+            _check_owner(self.room, headers["x-amz-expected-bucket-owner"])
         if self.route.takes is Takes.DOCUMENT:
-            call = replace(call, document=await document_of(self.request, admission.verified, self.route.name))
-        operation: Operation = self.route.decode(call)
+            document = await document_of(self.request, verified, self.route.name)
+        operation: Operation = self.route.decode(
+            Call(self.target, self.params, headers, verified is not None, document)
+        )
         return operation
 
     async def perform(self, operation: Any) -> Response:
@@ -70,12 +77,9 @@ class S3Match:
         return route.encode(self.room, operation, result)
 
 
-def _signed_call(call: Call, admission: Admission) -> Call:
-    """Return the call as its signer meant it: a presigned URL may carry headers as parameters."""
-    if admission.verified is None:
-        return call
-    hoisted = admission.verified.hoisted
-    return replace(call, signed=True, headers={**hoisted, **call.headers} if hoisted else call.headers)
+def _check_owner(room: Room, expected: str) -> None:
+    if expected != room.owner.id:
+        raise OwnerMismatch
 
 
 class S3Family:
@@ -90,7 +94,7 @@ class S3Family:
         target = target_of(request, self._domains)
         params = params_of(request.raw_query)
         route = routes.find(request.method, target, params, request.headers)
-        return S3Match(self._room, request, route, Call(target, params, request.headers))
+        return S3Match(self._room, request, route, target, params)
 
     def refuse(self, error: LakeshareError, request: Request) -> tuple[str, Response]:
         """Write an error as S3 does; also return its code."""

@@ -24,6 +24,7 @@ _OVERRIDES = {
     "response-content-disposition": "content-disposition",
     "response-content-encoding": "content-encoding",
 }
+_PARAMS = frozenset({"partNumber", "versionId", PIN_PARAM, *_OVERRIDES})
 _ACTIVE_TYPES = (
     "text/html",
     "image/svg",
@@ -37,20 +38,17 @@ _ACTIVE_TYPES = (
 
 def decode(call: Call) -> ReadObject:
     """Read a GET or HEAD."""
-    part = call.number("partNumber", 0, 1, 10_000) or None
+    bucket, key = call.target
     text = call.headers.get("range")
+    span = Range.parse(text) if text else None
+    condition = read_condition(call.headers)
+    with_checksum = call.headers.get("x-amz-checksum-mode", "").lower() == "enabled"
+    if _PARAMS.isdisjoint(call.params):
+        return ReadObject(bucket, key, LATEST, span, None, condition, with_checksum)
+    part = call.number("partNumber", 0, 1, 10_000) or None
     if part and text:
         raise InvalidRequest("a request cannot have both a range and a part number")
-    return ReadObject(
-        call.bucket,
-        call.key,
-        version_of(call),
-        Range.parse(text) if text else None,
-        part,
-        read_condition(call.headers),
-        call.headers.get("x-amz-checksum-mode", "").lower() == "enabled",
-        _overrides(call) if call.params else (),
-    )
+    return ReadObject(bucket, key, version_of(call), span, part, condition, with_checksum, _overrides(call))
 
 
 def version_of(call: Call) -> VersionRef:

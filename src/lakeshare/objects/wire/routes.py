@@ -228,9 +228,11 @@ _UNOFFERED = frozenset(
 
 def find(method: str, target: Target, params: Mapping[str, str], headers: Mapping[str, str]) -> Route:
     """Return the route of a request, or refuse it by name."""
-    copies = COPY if method == "PUT" and "x-amz-copy-source" in headers else ""
-    marker = _marker(params) if params else ""
-    if route := _TABLE.get((method, target.scope, marker + copies)) or _TABLE.get((method, target.scope, marker)):
+    marker, scope = _marker(params) if params else "", target.scope
+    copies = method == "PUT" and "x-amz-copy-source" in headers
+    if copies and (route := _TABLE.get((method, scope, marker + COPY))) is not None:
+        return route
+    if (route := _TABLE.get((method, scope, marker))) is not None:
         return route
     if method == "OPTIONS":
         raise CorsForbidden
@@ -239,12 +241,17 @@ def find(method: str, target: Target, params: Mapping[str, str], headers: Mappin
         or (method == "POST" and not marker)
         or (marker in _MARKERS and method in ("PUT", "POST", "DELETE"))
     ):
-        raise NotImplementedYet(f"{method} {'?' + marker if marker else 'of a form'} on a {target.scope}")
+        raise NotImplementedYet(f"{method} {'?' + marker if marker else 'of a form'} on a {scope}")
     raise MethodNotAllowed(method)
 
 
+_SELECTING = _MARKERS | _UNOFFERED
+
+
 def _marker(params: Mapping[str, str]) -> str:
+    if _SELECTING.isdisjoint(params):
+        return ""
     for name in params:
-        if (name in _MARKERS or name in _UNOFFERED) and not (name == "list-type" and params[name] != "2"):
+        if name in _SELECTING and not (name == "list-type" and params[name] != "2"):
             return name
     return ""
