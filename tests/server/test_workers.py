@@ -29,6 +29,8 @@ async def make(number):
     async def handler(request):
         if request.raw_path == "/slow":
             await asyncio.sleep(1.5)
+        if request.raw_path == "/hang":
+            await asyncio.sleep(3600)
         return Response(200, [], b"%d %d" % (number, os.getpid()))
     START
     yield handler
@@ -155,6 +157,20 @@ def test_a_request_in_flight_is_answered_before_the_end(supervise: Callable[...,
     assert connection.getresponse().status == 200
     connection.close()
     assert supervisor.process.wait(PATIENCE) == 0
+
+
+def test_a_second_signal_does_not_wait(supervise: Callable[..., Supervisor]):
+    """An operator who asks twice gets the end at once, whatever hangs."""
+    supervisor = supervise(shutdown_timeout="3600").ready()
+    connection = http.client.HTTPConnection("127.0.0.1", supervisor.port, timeout=PATIENCE)
+    connection.request("GET", "/hang")
+    time.sleep(0.3)
+    supervisor.process.terminate()
+    assert eventually(lambda: refuses(supervisor.port))
+    assert supervisor.process.poll() is None
+    supervisor.process.terminate()
+    assert supervisor.process.wait(PATIENCE) == 0
+    connection.close()
 
 
 def test_a_killed_worker_is_restarted(supervise: Callable[..., Supervisor]):

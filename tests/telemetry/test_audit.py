@@ -47,8 +47,7 @@ def folder(tmp_path: Path) -> Path:
 def log(folder: Path) -> Iterator[AuditLog]:
     log = AuditLog(folder, 0, 1 << 20, 3)
     yield log
-    if not log.closed:
-        log.close()
+    log.close()
 
 
 def test_an_event_is_a_line_of_json(log: AuditLog, folder: Path):

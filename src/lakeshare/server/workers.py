@@ -166,7 +166,9 @@ class _Supervisor:
                 self._children[number].ready = True
         if not self._told_ready and all(child.ready for child in self._children):
             self._told_ready = True
-            _log.info("ready", extra={"address": str(self._plan.listeners.address), "workers": len(self._children)})
+            _log.info(
+                "ready", extra={"address": str(self._plan.listeners.address), "workers": self._plan.settings.workers}
+            )
             if self._on_ready is not None:
                 settings, address = self._plan.settings, self._plan.listeners.address
                 self._on_ready(Ready(address, self._plan.tls is not None, settings.workers))
@@ -187,7 +189,7 @@ class _Supervisor:
         child.pid, child.due = 0, now + child.backoff
         child.backoff = min(child.backoff * 2, LAST_BACKOFF)
         if not self._stopping:
-            _log.error("worker ended", extra={"worker": child.number, "code": code})
+            _log.error("worker ended", extra={"worker": _name(child.number), "code": code})
 
     def _restart_due(self) -> None:
         now = time.monotonic()
@@ -245,6 +247,10 @@ def _ended(pid: int) -> int | None:
     return os.waitstatus_to_exitcode(status) if found else None
 
 
+def _name(number: int) -> str:
+    return "jobs" if number == KEEPER else str(number)
+
+
 def _warn_of_threads() -> None:
     if threading.active_count() > 1:
         names = ", ".join(thread.name for thread in threading.enumerate())
@@ -271,7 +277,7 @@ def _live(plan: _Plan, number: int) -> None:
             _work(plan, number)
         code = 0
     except LakeshareError as error:
-        _log.error("worker cannot go on", extra={"worker": number, "reason": error.message})
+        _log.error("worker cannot go on", extra={"worker": _name(number), "reason": error.message})
     finally:
         if sys.exc_info()[0] is not None:
             sys.excepthook(*sys.exc_info())

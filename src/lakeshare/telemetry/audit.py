@@ -100,6 +100,8 @@ class AuditLog:
 
     def close(self) -> None:
         """Write what is left and end the thread."""
+        if self.closed:
+            return
         self.closed = True
         self._closing.set()
         self._thread.join()
