@@ -115,6 +115,17 @@ class MemoryStore:
         version = self._find(bucket, key, ref)
         return Opened(version.info, MemoryContent(version.data))
 
+    async def pins(self, bucket: str, keys: Sequence[str]) -> Sequence[str | None]:
+        """Return the pin of each key's latest version."""
+        self._of(bucket)
+        found: list[str | None] = []
+        for key in keys:
+            try:
+                found.append(self._find(bucket, key, LATEST).info.pin)
+            except NoSuchKey:
+                found.append(None)
+        return found
+
     def stage(self, algorithms: frozenset[str], size_hint: int | None = None) -> AbstractAsyncContextManager[Staging]:  # noqa: ARG002 (memory needs no hint)
         """Begin to take bytes."""
         return MemoryStaging(algorithms)

@@ -347,6 +347,10 @@ class ObjectStore(Protocol):
         """Return one version with its content. Raises as head does, and ContentLost."""
         ...
 
+    async def pins(self, bucket: str, keys: Sequence[str]) -> Sequence[str | None]:
+        """Return the pin of each key's latest version, None where a key has none. Raises NoSuchBucket."""
+        ...
+
     def stage(self, algorithms: frozenset[str], size_hint: int | None = None) -> AbstractAsyncContextManager[Staging]:
         """Begin to take bytes, with the digests named; what is not published when the block ends is discarded.
 

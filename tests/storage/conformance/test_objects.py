@@ -8,7 +8,7 @@ import zlib
 
 import pytest
 
-from lakeshare.storage.errors import ConditionFailed, NoSuchKey, NoSuchVersion, WriteOnce
+from lakeshare.storage.errors import ConditionFailed, NoSuchBucket, NoSuchKey, NoSuchVersion, WriteOnce
 from lakeshare.storage.port import (
     Checksum,
     ChecksumKind,
@@ -335,3 +335,18 @@ async def test_a_listing_shows_a_checksum(world):
         "composite": Checksum("SHA256", value + "-2", ChecksumKind.COMPOSITE),
         "none": None,
     }
+
+
+async def test_pins_of_many_keys_are_those_that_reading_them_shows(world):
+    """Pins are returned in the order of the keys, one for each, and none for what is not there or was deleted."""
+    first, second = await world.put("a/1", b"1"), await world.put("a/2", b"2")
+    third = await world.put("ü=%20/'\"", b"3")
+    await world.put("gone", b"4")
+    await world.store.delete("b", [Delete("gone")])
+    keys = ["a/2", "gone", "a/1", "never", "a/2", "ü=%20/'\""]
+    assert list(await world.store.pins("b", keys)) == [second.pin, None, first.pin, None, second.pin, third.pin]
+    assert list(await world.store.pins("b", [])) == []
+    replaced = await world.put("a/1", b"other")
+    assert list(await world.store.pins("b", ["a/1"])) == [replaced.pin]
+    with pytest.raises(NoSuchBucket):
+        await world.store.pins("none", ["a"])

@@ -127,6 +127,13 @@ class LocalStore:
         """Return one version with its content."""
         return self._reads.open(bucket, key, ref)
 
+    async def pins(self, bucket: str, keys: Sequence[str]) -> Sequence[str | None]:
+        """Return the pin of each key's latest version, read in the pool."""
+        try:
+            return await self._readers.run(lambda cursor: objects.pins(cursor, bucket, keys))
+        except DatabaseError as error:
+            raise StoreFailed(str(error)) from error
+
     def stage(self, algorithms: frozenset[str], size_hint: int | None = None) -> AbstractAsyncContextManager[Staging]:  # noqa: ARG002 (space is taken as bytes come)
         """Begin to take bytes."""
         return LocalStaging(self._layout, self._space, self._threads, algorithms)

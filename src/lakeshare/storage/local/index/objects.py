@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import apsw
+import orjson
 
 from lakeshare.storage.errors import ConditionFailed, NoSuchKey, NoSuchVersion
 from lakeshare.storage.ids import new_pin, parse_pin
@@ -25,6 +26,9 @@ _PINNED = f"""SELECT {VERSION_COLUMNS}, 1 FROM object WHERE bucket_id = ?1 AND k
 _VERSION = f"""SELECT {VERSION_COLUMNS}, 1 FROM object WHERE bucket_id = ?1 AND key = ?2 AND version IS ?3
     UNION ALL SELECT {VERSION_COLUMNS}, 0 FROM history
     WHERE bucket_id = ?1 AND key = ?2 AND version IS ?3 AND retired_ns IS NULL"""  # noqa: S608 (constants)
+
+_PINS = """SELECT wanted.key, object.pin FROM json_each(?1) AS wanted
+    CROSS JOIN object ON object.bucket_id = ?2 AND object.key = wanted.value AND object.marker = 0"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +165,15 @@ def find(cursor: apsw.Cursor, bucket: str, key: str, ref: VersionRef) -> tuple[R
     if row is None:
         raise NoSuchVersion(bucket, key, ref.pin or ref.version or "")
     return row, bool(row[-1])
+
+
+def pins(cursor: apsw.Cursor, bucket: str, keys: Sequence[str]) -> list[str | None]:
+    """Return the pin of each key's latest version. CROSS JOIN holds SQLite to the order: a key is looked up, not sought."""
+    held = bucket_id(cursor, bucket)
+    found: list[str | None] = [None] * len(keys)
+    for place, pin in cursor.execute(_PINS, (orjson.dumps(keys).decode(), held)):
+        found[place] = pin.hex()
+    return found
 
 
 def delete(cursor: apsw.Cursor, bucket: str, deletes: Sequence[Delete], now_ns: int) -> list[Deleted | Exception]:
