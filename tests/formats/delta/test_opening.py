@@ -294,6 +294,19 @@ def test_a_torn_checkpoint_is_passed_over(engine, writer):
     assert paths(open_snapshot(engine, "t", files, log)) == ["a", "b"]
 
 
+def test_what_lies_before_a_listing_is_found(engine, writer):
+    """A log listed from its last checkpoint is listed whole for an older version, or when that checkpoint is torn."""
+    writer.commit(0, *HEAD, add("a"))
+    writer.commit(1, add("b"))
+    torn = writer.classic(1, *HEAD, add("a"), add("b"))
+    log = list_log(Folder(writer.root))
+    assert log.since == 1
+    assert paths(open_snapshot(engine, "t", Folder(writer.root), log, 0)) == ["a"]
+    torn.write_bytes(torn.read_bytes()[: torn.stat().st_size // 2])
+    other = Folder(writer.root)
+    assert paths(open_snapshot(engine, "other", other, list_log(other))) == ["a", "b"]
+
+
 def test_a_torn_checkpoint_without_another_way_is_an_error(engine, writer):
     """Without commits to go back to, a torn checkpoint is told, and nothing is served."""
     torn = writer.classic(1, *HEAD, add("a"))

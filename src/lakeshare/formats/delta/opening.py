@@ -20,7 +20,7 @@ from lakeshare.columnar.shelf import DISK_BYTES, Shelf
 from lakeshare.columnar.source import Blob, FileGone, TableFiles, Unreadable, open_blob
 from lakeshare.formats.delta.actions import Action, CommitInfo, Metadata
 from lakeshare.formats.delta.decoding import decode_line
-from lakeshare.formats.delta.errors import BrokenLog
+from lakeshare.formats.delta.errors import BrokenLog, MissingCommit, VersionGone
 from lakeshare.formats.delta.history import History, file_times, in_commit_times
 from lakeshare.formats.delta.paths import (
     LAST_CHECKPOINT,
@@ -75,7 +75,7 @@ def list_current(engine: Engine, table: str, files: TableFiles) -> LogListing:
     """List a log as far back as what is warm of it, so that it can be moved forward; anew where nothing is."""
     since = warm_since(engine, table)
     if since is not None:
-        recent = read_listing(files.list(LOG_FOLDER, just_before(since)))
+        recent = read_listing(files.list(LOG_FOLDER, just_before(since)), since)
         if is_known(engine, table, recent):
             return recent
     return list_log(files)
@@ -89,7 +89,7 @@ def list_log(files: TableFiles) -> LogListing:
     except FileGone:
         hint = None
     if hint is not None:
-        recent = read_listing(files.list(LOG_FOLDER, just_before(hint.version)))
+        recent = read_listing(files.list(LOG_FOLDER, just_before(hint.version)), hint.version)
         if recent.checkpoints:
             return recent
     return list_whole_log(files)
@@ -114,14 +114,14 @@ def open_snapshot(
 ) -> Snapshot:
     """Return a version of a table, the latest by default: warm, moved forward, or read. Heavy.
 
-    `table` names the table in the cache, such as its bucket and path. Raises what is wrong with the log or the version,
-    UnsupportedTable, Unreadable and FileGone.
+    `table` names the table in the cache, such as its bucket and path. Where the log was listed from too late a version,
+    it is listed whole. Raises what is wrong with the log or the version, UnsupportedTable, Unreadable and FileGone.
     """
     wanted = log.latest if version is None else version
     with engine.snapshots.turn(table):
         found = warm_snapshot(engine, table, log, wanted)
         if found is None:
-            found = _moved(engine, table, files, log, wanted) or _loaded(engine, files, log, wanted)
+            found = _moved(engine, table, files, log, wanted) or _read(engine, files, log, wanted)
         engine.snapshots.keep(table, found)
     return found
 
@@ -189,6 +189,16 @@ def _forward(engine: Engine, base: Snapshot, files: TableFiles, steps: Sequence[
     shape = base.shape if state.metadata == base.state.metadata else table_shape(state.protocol, state.metadata)
     live = _applied(engine, base.files, commits, steps, shape)
     return Snapshot(version, state, shape, live, {**base.lineage, **_etags(steps)}, base.since)
+
+
+def _read(engine: Engine, files: TableFiles, log: LogListing, wanted: int) -> Snapshot:
+    """Read a version; where the part of the log that was listed does not lead to it, by the whole log."""
+    try:
+        return _loaded(engine, files, log, wanted)
+    except (Unreadable, FileGone, VersionGone, MissingCommit):
+        if not log.since:
+            raise
+    return _loaded(engine, files, list_whole_log(files), wanted)
 
 
 def _loaded(engine: Engine, files: TableFiles, log: LogListing, wanted: int) -> Snapshot:

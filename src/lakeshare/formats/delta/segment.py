@@ -76,12 +76,16 @@ class LastCheckpoint:
 
 @dataclass(frozen=True, slots=True)
 class LogListing:
-    """The files of a log, sorted by what they are. Checkpoints are whole ones, oldest first."""
+    """The files of a log, sorted by what they are. Checkpoints are whole ones, oldest first.
+
+    `since` is the version that the listing began with: of what was before it nothing is known.
+    """
 
     commits: Mapping[int, LogFile]
     checkpoints: tuple[Checkpoint, ...]
     compacted: tuple[LogFile, ...] = ()
     checksums: Mapping[int, LogFile] = field(default_factory=dict)
+    since: int = 0
 
     @property
     def latest(self) -> int:
@@ -146,8 +150,8 @@ class LogListing:
         return None
 
 
-def read_listing(entries: Iterable[Entry]) -> LogListing:
-    """Sort the files of a listing of `_delta_log/`.
+def read_listing(entries: Iterable[Entry], since: int = 0) -> LogListing:
+    """Sort the files of a listing of `_delta_log/`, which begins with those of version `since`.
 
     Names that are not the log's are passed over, and so are checkpoints that are empty or have parts missing.
     """
@@ -157,6 +161,7 @@ def read_listing(entries: Iterable[Entry]) -> LogListing:
         checkpoints=tuple(_checkpoints(found)),
         compacted=tuple(item for item in found if item.name.kind is LogKind.COMPACTED),
         checksums={item.version: item for item in found if item.name.kind is LogKind.CHECKSUM},
+        since=since,
     )
 
 
