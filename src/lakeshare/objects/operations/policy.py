@@ -42,5 +42,9 @@ async def set_policy(room: Room, call: BucketPolicyCall) -> None:
 
 
 async def get_policy_status(room: Room, call: BucketPolicyCall) -> bool:
-    """Say whether the policy grants something to everyone."""
-    return is_public(parse_bucket_policy(await get_policy(room, call), call.bucket))
+    """Say whether the policy grants something to everyone; without one, nothing is."""
+    try:
+        text = await room.store.document(call.bucket, POLICY_DOCUMENT)
+    except NoSuchDocument:
+        return False
+    return is_public(parse_bucket_policy(text, call.bucket))
