@@ -176,6 +176,9 @@ class Settings:
         whole(0, 1_000_000),
         live=True,
     )
+    delta_sharing_url_expiry: int = setting(
+        3600, "Seconds that a data file's presigned URL lives.", span(60, 7 * 86_400), live=True
+    )
     delta_sharing_oauth_expiry: int = setting(
         3600, "Seconds that an OAuth access token of a recipient lives.", span(60, 86_400), live=True
     )

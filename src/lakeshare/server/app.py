@@ -39,7 +39,6 @@ from lakeshare.sharing.gate import RecipientGate
 from lakeshare.sharing.inspector import LogNames
 from lakeshare.sharing.rates import Limits, Rates
 from lakeshare.sharing.room import Room as SharingRoom
-from lakeshare.sharing.usage import last_used
 from lakeshare.sharing.wire.family import SharingFamily
 from lakeshare.storage.errors import NoSuchBucket, NoSuchDocument, NoSuchKey
 from lakeshare.storage.local.layout import existing
@@ -141,10 +140,10 @@ class Rooms:
         return SharingRoom(
             opened.shares,
             LogNames(opened.store),
+            opened.state,
             time.time,
             settings.delta_sharing_endpoint,
             settings.delta_sharing_oauth_expiry,
-            lambda credentials: last_used(opened.state, credentials),
         )
 
     def _admin(self, sharing: SharingRoom) -> AdminRoom:

@@ -25,7 +25,10 @@ _DIGITS = 18
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What a decoder may look at. `text` is the body as it came, `view` the identities when the request came."""
+    """What a decoder may look at. `text` is the body as it came, `view` the identities when the request came.
+
+    `origin` is the server's URL as the caller wrote it.
+    """
 
     caller: Caller
     view: View
@@ -33,6 +36,7 @@ class Call:
     query: Mapping[str, Any]
     body: Mapping[str, Any]
     text: bytes = b""
+    origin: str = ""
 
     @property
     def page(self) -> Page:

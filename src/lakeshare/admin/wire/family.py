@@ -89,7 +89,8 @@ class AdminMatch:
         if route.takes is Takes.JSON and route.body is not None:
             fields = route.body.read(read_json(body) if body.strip() else {}, "")
         view = await self.room.directory.current()
-        return Call(admission.caller, view, self.names, query, fields, body)
+        origin = f"{self.request.scheme}://{self.request.headers.get('host', '')}"
+        return Call(admission.caller, view, self.names, query, fields, body, origin)
 
     async def _stream(self) -> AsyncIterator[bytes]:
         verified = self.admission.verified if self.admission else None

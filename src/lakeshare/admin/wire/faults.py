@@ -16,6 +16,7 @@ from lakeshare.identity import errors as identity
 from lakeshare.identity import vault
 from lakeshare.identity.policy import errors as policy
 from lakeshare.identity.wire import errors as wire
+from lakeshare.sharing import errors as sharing
 from lakeshare.state import errors as state
 from lakeshare.storage import errors as storage
 
@@ -100,6 +101,26 @@ FAULTS: dict[type[LakeshareError], Fault] = {
     state.StateFailed: _INTERNAL,
     state.StateUnknown: Fault("StateUnknown", 503),
     storage.StoreFailed: _INTERNAL,
+    sharing.BadName: Fault("BadName", 400),
+    sharing.BadPlace: Fault("BadPlace", 400),
+    sharing.BadSpec: Fault("BadSpec", 400),
+    sharing.BadSpan: Fault("BadLifetime", 400),
+    sharing.BadEndpoint: Fault("BadEndpoint", 400),
+    sharing.BadWindow: Fault("BadWindow", 400),
+    sharing.TooMany: Fault("TooMany", 409),
+    sharing.ShareMissing: Fault("NoSuchShare", 404),
+    sharing.SchemaMissing: Fault("NoSuchSchema", 404),
+    sharing.TableMissing: Fault("NoSuchTable", 404),
+    sharing.RecipientMissing: Fault("NoSuchRecipient", 404),
+    sharing.CredentialMissing: Fault("NoSuchToken", 404),
+    sharing.SourceMissing: Fault("NoSuchSource", 404),
+    sharing.NameTaken: Fault("NameTaken", 409),
+    sharing.SourceInUse: Fault("SourceInUse", 409),
+    sharing.NotImplicit: Fault("ImplicitRecipient", 409),
+    sharing.NoTableThere: Fault("NoTableThere", 400),
+    sharing.TableUnreadable: Fault("TableUnreadable", 400),
+    sharing.NeedsCatalog: Fault("NeedsCatalog", 501),
+    sharing.SourceUnreachable: Fault("SourceUnreachable", 503),
 }
 
 BY_KIND = {

@@ -5,7 +5,7 @@ from typing import Any
 
 import orjson
 
-from lakeshare.admin.wire import names
+from lakeshare.admin.wire import names, sharing_shapes
 from lakeshare.admin.wire.faults import STATUSES
 from lakeshare.admin.wire.route import Gives, Route, Takes
 from lakeshare.admin.wire.routes import PREFIX, ROUTES
@@ -15,7 +15,16 @@ API_VERSION = "1"
 PATH = f"{PREFIX}/openapi.json"
 
 _NAME = re.compile(r"{([a-z_]+)}")
-_PATH_SHAPES = {"user": names.USER, "access_key": names.USER}
+_PATH_SHAPES = {
+    "user": names.USER,
+    "access_key": names.USER,
+    "share": sharing_shapes.NAME,
+    "schema": sharing_shapes.NAME,
+    "recipient": sharing_shapes.NAME,
+    "source": sharing_shapes.SOURCE_NAME,
+    "token": sharing_shapes.ID,
+    "activation": sharing_shapes.ID,
+}
 _ERROR = Record(
     (
         Field("code", names.ANY, "What is wrong, in one word.", required=True),

@@ -1,6 +1,6 @@
 """The table of the admin API: every operation there is, and how a request finds its own."""
 
-from lakeshare.admin.wire import access_keys, groups, policies, server, users
+from lakeshare.admin.wire import access_keys, groups, policies, recipients, server, shares, sources, users
 from lakeshare.admin.wire.route import Route
 from lakeshare.http.paths import Paths
 
@@ -12,6 +12,9 @@ ROUTES: tuple[Route, ...] = (
     *groups.ROUTES,
     *policies.ROUTES,
     *server.ROUTES,
+    *shares.ROUTES,
+    *recipients.ROUTES,
+    *sources.ROUTES,
 )
 
 PATHS: Paths[Route] = Paths(PREFIX, ((route.method, route.path, route) for route in ROUTES))

@@ -203,10 +203,14 @@ def _kept(share: Share, before: dict[str, Schema], call: ReplaceSchemas, now: in
         old = before.get(key)
         if old is None:
             continue
-        staying = {folded(offer.name) for offer in call.kept if folded(offer.schema) == key}
-        text = schema.description or old.description
-        held = replace(old, name=schema.name, description=text).with_tables(
-            table for table in old.tables if folded(table.name) in staying
-        )
-        found[key] = held
+        staying = [offer for offer in call.kept if folded(offer.schema) == key]
+        names = {folded(offer.name) for offer in staying}
+        places = [offer.place for offer in staying if offer.is_whole]
+        found[key] = replace(
+            old,
+            name=schema.name,
+            description=schema.description or old.description,
+            whole_delta=tuple(place for place in old.whole_delta if place in places),
+            whole_uniform=tuple(place for place in old.whole_uniform if place in places),
+        ).with_tables(table for table in old.tables if folded(table.name) in names)
     return found

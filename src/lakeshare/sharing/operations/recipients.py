@@ -14,6 +14,7 @@ from lakeshare.sharing.operations.issuing import credentials_of
 from lakeshare.sharing.operations.tokens import CREATE, LIST, existing_recipient
 from lakeshare.sharing.records import ACTIVATIONS, CLIENTS, RECIPIENTS, TOKENS
 from lakeshare.sharing.room import Room
+from lakeshare.sharing.usage import last_used
 from lakeshare.sharing.view import View
 from lakeshare.state.port import Change
 
@@ -66,7 +67,7 @@ async def get_recipient(room: Room, call: RecipientCall) -> ShownRecipient:
     """Return a recipient. Raises RecipientMissing."""
     view = await room.directory.current()
     found = _shown(view, existing_recipient(view, call.recipient))
-    used = await room.last_used([each.id for each in credentials_of(view, found.recipient.id)])
+    used = await last_used(room.state, [each.id for each in credentials_of(view, found.recipient.id)])
     return replace(found, last_used_at=max(used.values(), default=None))
 
 

@@ -23,6 +23,7 @@ from lakeshare.sharing.operations.issuing import (
 )
 from lakeshare.sharing.records import RECIPIENTS
 from lakeshare.sharing.room import Room
+from lakeshare.sharing.usage import last_used
 from lakeshare.sharing.view import View
 from lakeshare.state.port import Change
 
@@ -144,7 +145,7 @@ async def list_tokens(room: Room, call: ListTokens) -> tuple[ShownCredential, ..
     if call.share:
         share = shown.existing(view, call.share)
         found = [each for each in found if each.share_id == share.id]
-    used = await room.last_used([each.id for each in found])
+    used = await last_used(room.state, [each.id for each in found])
     listed = (_shown(view, each, used.get(each.id)) for each in found)
     return tuple(each for each in listed if each is not None)
 
@@ -165,7 +166,7 @@ class TokenCall:
 async def get_token(room: Room, call: TokenCall) -> ShownCredential:
     """Return a credential. Raises CredentialMissing."""
     view = await room.directory.current()
-    used = await room.last_used([call.token])
+    used = await last_used(room.state, [call.token])
     return _existing(view, call.token, used.get(call.token))
 
 
