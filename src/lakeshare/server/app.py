@@ -132,8 +132,9 @@ class Rooms:
             f"_{SHARING}": SharingFamily(sharing),
             METRICS: MetricsFamily(self._scraper()),
         }
+        objects = S3Family(room, settings.domains, gates[S3].authorise)
         witnesses = Witnesses(opened.write, self.meter)
-        return Dispatcher(gates, S3Family(room, settings.domains), families, self._open_routes(settings), witnesses)
+        return Dispatcher(gates, objects, families, self._open_routes(settings), witnesses)
 
     def _sharing(self, settings: Settings) -> SharingRoom:
         opened = self.opened

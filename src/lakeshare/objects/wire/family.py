@@ -1,22 +1,29 @@
 """S3 as one family of the server's port: from a request to a route, and from an error to S3's XML."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from lakeshare.errors import LakeshareError
 from lakeshare.http.request import Request
 from lakeshare.http.response import Response
+from lakeshare.identity.caller import Need
 from lakeshare.identity.gate import Admission
 from lakeshare.objects.errors import OwnerMismatch
+from lakeshare.objects.model.names import bucket_arn
+from lakeshare.objects.operations.read import ReadObject
 from lakeshare.objects.room import Room
 from lakeshare.objects.wire import routes
 from lakeshare.objects.wire.body import body_of, document_of
 from lakeshare.objects.wire.call import Call, Target, params_of, target_of
 from lakeshare.objects.wire.faults import encode_fault, fault_of
 from lakeshare.objects.wire.routes import Operation, Route, Takes
+from lakeshare.storage.errors import NoSuchKey
 
 _SERVICES = frozenset({"s3"})
+
+Authorise = Callable[[Admission, Sequence[Need]], Awaitable[object]]
+"""Allows all of the needs, or raises."""
 
 
 @dataclass(slots=True)
@@ -28,6 +35,7 @@ class S3Match:
     route: Route
     target: Target
     params: Mapping[str, str]
+    authorise: Authorise
     admission: Admission | None = None
 
     @property
@@ -73,8 +81,18 @@ class S3Match:
             verified = self.admission.verified if self.admission else None
             result = await route.operate(self.room, operation, body_of(self.request, verified))
         else:
-            result = await route.operate(self.room, operation)
+            try:
+                result = await route.operate(self.room, operation)
+            except NoSuchKey:
+                await self._may_learn_of_absence(operation)
+                raise
         return route.encode(self.room, operation, result)
+
+    async def _may_learn_of_absence(self, operation: Operation) -> None:
+        """Let only who may list the bucket learn that a key is not there; others are denied, as S3 does."""
+        if isinstance(operation, ReadObject) and self.admission is not None:
+            facts = (("s3:prefix", operation.key),)
+            await self.authorise(self.admission, (Need("s3:ListBucket", bucket_arn(operation.bucket), facts),))
 
 
 def _check_owner(room: Room, expected: str) -> None:
@@ -85,16 +103,17 @@ def _check_owner(room: Room, expected: str) -> None:
 class S3Family:
     """The S3 API."""
 
-    def __init__(self, room: Room, domains: tuple[str, ...]) -> None:
+    def __init__(self, room: Room, domains: tuple[str, ...], authorise: Authorise) -> None:
         self._room = room
         self._domains = domains
+        self._authorise = authorise
 
     def find(self, request: Request) -> S3Match:
         """Return the route of a request, or refuse it."""
         target = target_of(request, self._domains)
         params = params_of(request.raw_query)
         route = routes.find(request.method, target, params, request.headers)
-        return S3Match(self._room, request, route, target, params)
+        return S3Match(self._room, request, route, target, params, self._authorise)
 
     def refuse(self, error: LakeshareError, request: Request) -> tuple[str, Response]:
         """Write an error as S3 does; also return its code."""
