@@ -13,6 +13,7 @@ from lakeshare.identity.errors import (
 from lakeshare.identity.sigv4 import presigned, presigned_v2
 from lakeshare.identity.sigv4.canonical import canonical_pairs
 from lakeshare.identity.sigv4.header import verify_header
+from lakeshare.identity.sigv4.plain import verify_plain
 from lakeshare.identity.sigv4.verified import KeyLookup, Verified
 
 _MARKS = presigned.MARKS | presigned_v2.MARKS
@@ -34,6 +35,18 @@ def verify(  # noqa: PLR0913 - the last three are rare, and named where they are
     style), which version 2 signs. `body_sha256` is the digest of a body already read: clients of services other
     than S3 sign it without sending it.
     """
+    verified = verify_plain(request, keys, now)
+    if verified is None:
+        verified = _verify(request, keys, now, allow_v2=allow_v2, bucket=bucket, body_sha256=body_sha256)
+    if verified is not None and verified.service not in services:
+        raise _other_service(verified, services)
+    return verified
+
+
+def _verify(  # noqa: PLR0913 - as verify
+    request: Request, keys: KeyLookup, now: float, *, allow_v2: bool, bucket: str, body_sha256: str | None
+) -> Verified | None:
+    """Find the way that a request is signed, and take it."""
     try:
         pairs = canonical_pairs(request.raw_query)
     except ValueError as reason:
@@ -47,18 +60,14 @@ def verify(  # noqa: PLR0913 - the last three are rare, and named where they are
     if in_header + v4_query + v2_query > 1:
         raise AuthorizationAmbiguous
     if in_header:
-        verified = verify_header(request, pairs, keys, now, body_sha256)
-    elif v4_query:
-        verified = presigned.verify_presigned(request, pairs, keys, now)
-    elif not v2_query:
+        return verify_header(request, pairs, keys, now, body_sha256)
+    if v4_query:
+        return presigned.verify_presigned(request, pairs, keys, now)
+    if not v2_query:
         return None
-    elif allow_v2:
-        verified = presigned_v2.verify_presigned_v2(request, keys, now, bucket)
-    else:
+    if not allow_v2:
         raise SignatureVersionUnsupported("signature version 2")
-    if verified.service not in services:
-        raise _other_service(verified, services)
-    return verified
+    return presigned_v2.verify_presigned_v2(request, keys, now, bucket)
 
 
 def _other_service(verified: Verified, services: Collection[str]) -> LakeshareError:
