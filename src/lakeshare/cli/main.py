@@ -38,6 +38,12 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "du": ("lakeshare.cli.commands.du", "Sum up what is there."),
         "share": ("lakeshare.cli.commands.share", "Make links that need no key."),
     },
+    "Sharing tables": {
+        "table": ("lakeshare.cli.commands.table.group", "Share tables, and make tokens for them."),
+        "recipient": ("lakeshare.cli.commands.recipient", "Whom tables are shared with."),
+        "source": ("lakeshare.cli.commands.source", "Other S3 stores whose tables are shared."),
+        "doctor": ("lakeshare.cli.commands.doctor", "Check what a recipient would meet."),
+    },
     "A data directory": {
         "server": ("lakeshare.server.commands", "Serve a data directory."),
         "fsck": ("lakeshare.server.commands", "Check a data directory."),
@@ -85,6 +91,8 @@ def root() -> None:
                         lakeshare tree --files lake/bucket
     Let others in:      lakeshare admin user add lake ann
                         lakeshare admin policy attach lake readonly --user ann
+    Share a table:      lakeshare table share create lake/sales HR "staff:delta:bucket:staff/"
+                        lakeshare table share token create lake/sales --expires 90d
     """
 
 

@@ -71,11 +71,16 @@ class Schema:
         return (*self.whole_delta, *self.whole_uniform)
 
     def with_tables(self, tables: Iterable[SharedTable]) -> "Schema":
-        """Return the schema with its tables in order of their names. Raises TooMany."""
-        ordered = tuple(sorted(tables, key=lambda table: folded(table.name)))
-        if len(ordered) > MAX_TABLES:
+        """Return the schema with these tables, in the order in which they were shared. Raises TooMany."""
+        found = tuple(tables)
+        if len(found) > MAX_TABLES:
             raise TooMany("tables in this schema", MAX_TABLES)
-        return replace(self, tables=ordered)
+        return replace(self, tables=found)
+
+    @property
+    def by_name(self) -> list[SharedTable]:
+        """The tables that it names, in order of folded names: the order of pages."""
+        return sorted(self.tables, key=lambda table: folded(table.name))
 
     def discovered(self, name: str, place: Place) -> SharedTable:
         """Return a table that was found in a place shared whole; its id is the same every time."""

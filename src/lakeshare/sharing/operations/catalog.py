@@ -175,7 +175,7 @@ async def _tables(
 
 def _named(schema: Schema, start: Position) -> Iterator[SharedTable]:
     if start.part == 0:
-        yield from (table for table in schema.tables if folded(table.name) > start.name)
+        yield from (table for table in schema.by_name if folded(table.name) > start.name)
 
 
 async def _stands_here(inspector: TableInspector, schema: Schema, number: int, name: str) -> bool:

@@ -1,0 +1,1 @@
+"""table: sharing tables with others."""
