@@ -46,6 +46,8 @@ class Edge:
                 await _transmit_counted(response, scope, send, response.after)
         except (ClientGone, PeerGone):
             return
+        except Cut:
+            raise
         except Exception as error:  # noqa: BLE001 - the outermost middleware
             _log.exception("request failed", extra={"request_id": request.id, "method": request.method})
             await _apologise(request, send, error)

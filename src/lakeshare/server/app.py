@@ -145,6 +145,9 @@ class Rooms:
             time.time,
             settings.delta_sharing_endpoint,
             settings.delta_sharing_oauth_expiry,
+            settings.delta_sharing_url_expiry,
+            opened.tables,
+            opened.ledger.count,
         )
 
     def _admin(self, sharing: SharingRoom) -> AdminRoom:

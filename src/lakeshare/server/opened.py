@@ -13,6 +13,7 @@ from lakeshare.identity.root import RootCredentials
 from lakeshare.identity.view import RootKey
 from lakeshare.settings import Settings
 from lakeshare.sharing.directory import ShareDirectory
+from lakeshare.sharing.tables import Tables
 from lakeshare.sharing.usage import Ledger
 from lakeshare.state.sqlite import SqliteState
 from lakeshare.storage.local.store import LocalStore
@@ -37,6 +38,7 @@ class Opened:
     meter: Meter
     shares: ShareDirectory
     ledger: Ledger
+    tables: Tables
 
     @property
     def write(self) -> Callable[[AuditEvent], None]:
@@ -70,6 +72,7 @@ class Opened:
 
     async def close(self) -> None:
         """Finish what is under way and let go."""
+        await self.tables.close()
         await self.store.close()
         await self.state.close()
         for each in (self.audit, self.webhook):
@@ -80,10 +83,11 @@ class Opened:
 def open_all(root: Path, settings: Settings, credentials: RootCredentials, worker: int, board: Board) -> Opened:
     """Open a data directory for one worker."""
     state = open_state(root)
+    store = LocalStore.open_root(root, settings.free_space_watermark)
     secrets = vault.Vault.load(root / vault.FILE_NAME)
     root_key = RootKey(credentials.access_key, credentials.secret)
     opened = Opened(
-        LocalStore.open_root(root, settings.free_space_watermark),
+        store,
         state,
         Directory(state, secrets, root_key),
         open_audit(root, settings, worker),
@@ -91,6 +95,7 @@ def open_all(root: Path, settings: Settings, credentials: RootCredentials, worke
         board.meter(worker),
         ShareDirectory(state, secrets),
         Ledger(state, worker),
+        Tables(store, root / "cache" / "tables"),
     )
     opened.meter.watch(opened.numbers)
     return opened

@@ -356,3 +356,21 @@ class BadPageSize(InvalidParameter):
 
     def __init__(self, limit: int) -> None:
         super().__init__(f"Acceptable values of 'maxResults' are 0 to {limit}, inclusive. (Default: {limit})")
+
+
+class TableBroken(SharingError):
+    """The table cannot be read, through no fault of who asks; asking again changes nothing."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"the table cannot be read: {reason}. Please contact your share provider")
+
+
+class FileElsewhere(SharingError):
+    """The table names a file outside of its own folder: sharing the table does not share that."""
+
+    kind = Kind.UNSUPPORTED
+
+    def __init__(self, bucket: str, key: str) -> None:
+        super().__init__(
+            f"the table names a file outside of its folder ({bucket[:64]}/{key[:128]}), which is not shared with it"
+        )

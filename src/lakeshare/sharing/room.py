@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 from lakeshare.sharing.directory import ShareDirectory
 from lakeshare.sharing.inspector import TableInspector
+from lakeshare.sharing.tables import Tables
+from lakeshare.sharing.usage import Counts, Subject
 from lakeshare.state.port import State
 
 
@@ -13,7 +15,8 @@ class Room:
     """The directory of shares, what looks at tables, and the choices that answers depend on.
 
     `state` is asked for usage alone; all else of sharing comes from the directory. `endpoint` is the URL that
-    recipients reach this server by, as it is set; empty where it is not.
+    recipients reach this server by, as it is set; empty where it is not. `tables` opens tables, and `count` hears what
+    was read of them: a room that serves recipients has both.
     """
 
     directory: ShareDirectory
@@ -22,3 +25,6 @@ class Room:
     clock: Callable[[], float]
     endpoint: str = ""
     access_token_seconds: int = 3_600
+    url_seconds: int = 3_600
+    tables: Tables | None = None
+    count: Callable[[Subject, Counts], None] | None = None

@@ -41,6 +41,8 @@ FAULTS: dict[type[LakeshareError], Fault] = {
     errors.MalformedRequest: _MALFORMED,
     errors.UnsupportedTable: Fault("UNSUPPORTED_OPERATION", 400),
     errors.NeedsCatalog: Fault("UNSUPPORTED_OPERATION", 400),
+    errors.TableBroken: Fault("TABLE_UNREADABLE", 400),
+    errors.FileElsewhere: Fault("UNSUPPORTED_OPERATION", 400),
     errors.Unrecognised: _UNKNOWN,
     errors.CredentialExpired: _UNKNOWN,
     errors.ClientRefused: _UNKNOWN,

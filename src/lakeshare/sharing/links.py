@@ -1,0 +1,66 @@
+"""URLs for the files of a shared table: signed with the key of a recipient's token, each for the bytes of one object."""
+
+import re
+from collections.abc import Callable, Sequence
+
+from lakeshare.columnar.source import FileGone
+from lakeshare.formats.delta.paths import Absolute
+from lakeshare.identity.sigv4.canonical import encode_path
+from lakeshare.identity.sigv4.keys import Credentials
+from lakeshare.identity.sigv4.presigner import Presigner
+from lakeshare.identity.sigv4.sign import Signer
+from lakeshare.objects.wire.read import PIN_PARAM
+from lakeshare.sharing.errors import FileElsewhere
+from lakeshare.sharing.model.places import DeltaPlace
+
+_SCHEMES = frozenset({"s3", "s3a", "s3n"})
+_PLAIN = re.compile(r"[A-Za-z0-9/._~=\n-]*\Z")
+"""Keys that need no encoding but of the signs of equality that partitions have."""
+
+Pins = Callable[[str, Sequence[str]], Sequence[str | None]]
+
+
+class Links:
+    """Makes URLs of one answer (a UrlMaker), on a thread. They live equally long."""
+
+    def __init__(  # noqa: PLR0913, PLR0917 - all that a URL depends on
+        self, credentials: Credentials, endpoint: str, place: DeltaPlace, now: float, seconds: int, pins: Pins
+    ) -> None:
+        self._place = place
+        self._pins = pins
+        prefix = f"{endpoint}/{encode_path(place.bucket)}/"
+        self._presigner = Presigner(Signer(credentials), prefix, now, seconds, PIN_PARAM)
+
+    @property
+    def expiration_ms(self) -> int:
+        """When the URLs end, in milliseconds."""
+        return self._presigner.expires_at * 1000
+
+    def relative(self, keys: Sequence[str]) -> Sequence[str]:
+        """Return a URL for each file of the table. Raises FileGone."""
+        prefix = self._place.prefix
+        return self._urls([prefix + key for key in keys]) if keys else ()
+
+    def absolute(self, places: Sequence[Absolute]) -> Sequence[str]:
+        """Return a URL for each file that is named by its whole address. Raises FileElsewhere, FileGone."""
+        for place in places:
+            if place.scheme not in _SCHEMES or place.authority != self._place.bucket or not self._holds(place.key):
+                raise FileElsewhere(place.authority, place.key)
+        return self._urls([place.key for place in places]) if places else ()
+
+    def _holds(self, key: str) -> bool:
+        return key.startswith(self._place.prefix) and ".." not in key.split("/")
+
+    def _urls(self, keys: list[str]) -> list[str]:
+        pins = self._pins(self._place.bucket, keys)
+        if None in pins:
+            raise FileGone(keys[list(pins).index(None)])
+        return self._presigner.urls(_encoded(keys), [pin for pin in pins if pin is not None])
+
+
+def _encoded(keys: list[str]) -> list[str]:
+    """Encode keys, all at once where they are of the common sort."""
+    joined = "\n".join(keys)
+    if _PLAIN.match(joined) and joined.count("\n") == len(keys) - 1:
+        return joined.replace("=", "%3D").split("\n")
+    return [encode_path(key) for key in keys]

@@ -1,0 +1,191 @@
+"""Shared tables in the buckets of this server, opened for reading.
+
+A log is listed for each question, on the event loop: an acknowledged commit is in the next answer of every worker. What
+is new in it is read on a thread, by way of `Tables.heavy`; that thread asks the store through the loop.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+from weakref import WeakValueDictionary
+
+from lakeshare.columnar.source import Blob, Entry, FileGone, Unreadable
+from lakeshare.formats.delta.errors import BrokenLog, NoDeltaLog
+from lakeshare.formats.delta.opening import Engine, is_known, list_log, open_snapshot, warm_since, warm_snapshot
+from lakeshare.formats.delta.paths import LOG_FOLDER, just_before
+from lakeshare.formats.delta.segment import LogListing, read_listing
+from lakeshare.formats.delta.snapshot import Snapshot
+from lakeshare.http.response import FileSpan, Spans
+from lakeshare.sharing.errors import TableBroken
+from lakeshare.sharing.model.places import DeltaPlace
+from lakeshare.storage.errors import ContentLost, NoSuchBucket, NoSuchKey
+from lakeshare.storage.port import Listing, ObjectStore
+
+T = TypeVar("T")
+
+HEAVY_THREADS = 2
+"""Threads that read logs and write lines: more would only take Python's lock from the event loop."""
+PAGE_ENTRIES = 1_000
+MAX_LOG_ENTRIES = 2_000_000
+"""Most files of one log that are listed; Delta cleans a log after thirty days."""
+WAIT_SECONDS = 60.0
+"""Longest time that a thread waits for the store."""
+
+Wait = Callable[[Coroutine[Any, Any, T]], T]
+
+
+class StoreFiles:
+    """The files of one table, for the engine's threads. What was listed must be what is read."""
+
+    def __init__(self, store: ObjectStore, place: DeltaPlace, loop: asyncio.AbstractEventLoop) -> None:
+        self._store = store
+        self._place = place
+        self.loop = loop
+        self._etags: dict[str, str] = {}
+
+    def expect(self, entries: Sequence[Entry]) -> Sequence[Entry]:
+        """Remember the ETags of files that were listed, and return them."""
+        self._etags.update((entry.name, entry.etag) for entry in entries)
+        return entries
+
+    def list(self, folder: str, after: str = "") -> Sequence[Entry]:
+        """Return the files directly in a folder whose names sort after `after`."""
+        return self.expect(self._wait(entries_of(self._store, self._place, folder, after)))
+
+    def read(self, name: str) -> Blob:
+        """Return a file: its path where it lies whole in one, else its bytes. Raises FileGone."""
+        try:
+            opened = self._wait(self._store.open(self._place.bucket, self._place.prefix + name))
+            spans = opened.content.spans(0, opened.info.size)
+        except (NoSuchKey, NoSuchBucket, ContentLost):
+            raise FileGone(name) from None
+        if self._etags.get(name, opened.info.etag) != opened.info.etag:
+            raise FileGone(name)
+        return _blob(name, spans)
+
+    def pins(self, bucket: str, keys: Sequence[str]) -> Sequence[str | None]:
+        """Return what names the bytes of each key."""
+        return self._wait(self._store.pins(bucket, keys))
+
+    def _wait(self, asked: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(asked, self.loop).result(WAIT_SECONDS)
+
+
+class Tables:
+    """The shared tables of one worker. Make it after a fork, and close it."""
+
+    def __init__(self, store: ObjectStore, folder: Path) -> None:
+        """Take the store, and a folder for what is kept of large logs, which all workers share."""
+        self.store = store
+        self.engine = Engine(folder)
+        self._threads = ThreadPoolExecutor(HEAVY_THREADS, thread_name_prefix="lakeshare-tables")
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    async def heavy(self, work: Callable[[], T]) -> T:
+        """Run work that takes long on a thread."""
+        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+
+    def files(self, place: DeltaPlace) -> StoreFiles:
+        """Return the files of a table, for use on a thread."""
+        return StoreFiles(self.store, place, asyncio.get_running_loop())
+
+    async def latest(self, place: DeltaPlace) -> int:
+        """Return the newest version of a table. Raises TableBroken."""
+        with broken(place):
+            log, _ = await self._listed(place)
+            return log.latest
+
+    async def whole_log(self, place: DeltaPlace) -> LogListing:
+        """List a log from its beginning. Raises TableBroken."""
+        with broken(place):
+            return read_listing(await entries_of(self.store, place, LOG_FOLDER))
+
+    async def open(self, place: DeltaPlace, version: int | None = None) -> Snapshot:
+        """Return a version of a table, the latest by default. Raises TableBroken, and what is wrong with the version.
+
+        A file that went while it was read is no reason to give up: the log that no longer needs it is read instead.
+        """
+        with broken(place):
+            try:
+                return await self._opened(place, version)
+            except FileGone:
+                return await self._opened(place, version)
+
+    async def close(self) -> None:
+        """Finish what is under way; its threads may still ask the loop for something."""
+        await asyncio.to_thread(self._threads.shutdown, cancel_futures=True)
+
+    async def _opened(self, place: DeltaPlace, version: int | None) -> Snapshot:
+        table = str(place)
+        log, files = await self._listed(place) if version is None else await self._listed_whole(place)
+        found = warm_snapshot(self.engine, table, log, version)
+        if found is not None:
+            return found
+        turn = self._turns.setdefault(table, asyncio.Lock())
+        async with turn:
+            return await self.heavy(lambda: open_snapshot(self.engine, table, files, log, version))
+
+    async def _listed(self, place: DeltaPlace) -> tuple[LogListing, StoreFiles]:
+        """List a log as far back as what is warm of it; anew where nothing is, or it is another log now."""
+        table, files = str(place), self.files(place)
+        since = warm_since(self.engine, table)
+        if since is not None:
+            entries = files.expect(await entries_of(self.store, place, LOG_FOLDER, just_before(since)))
+            recent = read_listing(entries, since)
+            if is_known(self.engine, table, recent):
+                return recent, files
+        return await self.heavy(lambda: list_log(files)), files
+
+    async def _listed_whole(self, place: DeltaPlace) -> tuple[LogListing, StoreFiles]:
+        files = self.files(place)
+        return read_listing(files.expect(await entries_of(self.store, place, LOG_FOLDER))), files
+
+
+@contextmanager
+def broken(place: DeltaPlace) -> Iterator[None]:
+    """Say of a table that cannot be read that it is the table, and why."""
+    try:
+        yield
+    except (BrokenLog, NoDeltaLog, Unreadable, FileGone) as reason:
+        raise TableBroken(reason.message) from reason
+    except NoSuchBucket:
+        raise TableBroken(f"bucket {place.bucket!r} does not exist any more") from None
+
+
+async def entries_of(store: ObjectStore, place: DeltaPlace, folder: str, after: str = "") -> list[Entry]:
+    """List the files directly in a folder of a table, by name. Raises NoSuchBucket, Unreadable."""
+    cut = len(place.prefix)
+    found: list[Entry] = []
+    start = place.prefix + after if after else ""
+    while len(found) < MAX_LOG_ENTRIES:
+        page = await store.list(Listing(place.bucket, place.prefix + folder, "/", start, PAGE_ENTRIES))
+        found += [Entry(each.key[cut:], each.size, each.etag, each.modified_at_ns) for each in page.objects]
+        if page.next_after is None:
+            return found
+        start = page.next_after
+    raise Unreadable(folder, f"it has more than {MAX_LOG_ENTRIES} files")
+
+
+def _blob(name: str, spans: Spans) -> Blob:
+    if len(spans) == 1 and isinstance(spans[0], FileSpan) and _is_whole(spans[0]):
+        return Blob(name, path=spans[0].path)
+    return Blob(name, data=b"".join(part if isinstance(part, bytes) else _bytes(name, part) for part in spans))
+
+
+def _is_whole(span: FileSpan) -> bool:
+    try:
+        return span.offset == 0 and Path(span.path).stat().st_size == span.length
+    except OSError:
+        return False
+
+
+def _bytes(name: str, span: FileSpan) -> bytes:
+    try:
+        with Path(span.path).open("rb") as file:
+            file.seek(span.offset)
+            return file.read(span.length)
+    except OSError:
+        raise FileGone(name) from None

@@ -1,0 +1,56 @@
+"""What answers with files have in common: the URLs, the word that they may go on, and the count of what was read."""
+
+from collections.abc import Awaitable, Callable
+
+from lakeshare.http.request import Request
+from lakeshare.sharing.data_keys import data_credentials
+from lakeshare.sharing.errors import Unrecognised
+from lakeshare.sharing.links import Links
+from lakeshare.sharing.model.endpoints import choose
+from lakeshare.sharing.model.places import DeltaPlace
+from lakeshare.sharing.operations.catalog import Located
+from lakeshare.sharing.operations.opening import tables_of
+from lakeshare.sharing.room import Room
+from lakeshare.sharing.usage import Counts, Subject
+from lakeshare.sharing.wire.call import Call
+
+
+def origin_of(request: Request) -> str:
+    """Return the server's URL as this request reached it."""
+    return f"{request.scheme}://{request.headers.get('host', '')}"
+
+
+def links_for(room: Room, call: Call, located: Located, place: DeltaPlace) -> Links:
+    """Make ready to sign URLs for a table's files. Raises BadEndpoint, Unrecognised."""
+    credentials = data_credentials(call.view, call.access.credential, located.share)
+    if credentials is None:
+        raise Unrecognised
+    endpoint = choose("", room.endpoint, origin_of(call.request)).url
+    files = tables_of(room).files(place)
+    return Links(credentials, endpoint, place, room.clock(), room.url_seconds, files.pins)
+
+
+def still_admitted(room: Room, call: Call, share: str) -> Callable[[], Awaitable[None]]:
+    """Return what asks, in the middle of an answer, whether the recipient may still have it.
+
+    It raises what a new request would: once a token is revoked, no further line leaves.
+    """
+    credential, peer = call.access.credential, call.request.peer
+
+    async def still() -> None:
+        view = await room.directory.current()
+        if view is call.view:
+            return
+        held = view.token(credential.id) or view.client(credential.id)
+        if held is None:
+            raise Unrecognised
+        view.share_for(view.admit(held, room.clock(), peer), share)
+
+    return still
+
+
+def count_read(room: Room, call: Call, located: Located, files: int, size_bytes: int) -> None:
+    """Count what a recipient was told of."""
+    if room.count is not None:
+        subject = Subject(call.access.recipient.id, located.share.id, located.table.id)
+        room.count(subject, Counts(1, files, size_bytes, int(room.clock()), f"{located.schema.name}.{located.table.name}"))
