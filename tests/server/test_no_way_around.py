@@ -8,6 +8,7 @@ from base64 import b64encode
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlencode
 
 import pytest
@@ -44,8 +45,27 @@ S3_HEADERS = {
     "DeleteObjects": {"content-md5": b64encode(hashlib.md5(S3_BODIES["DeleteObjects"]).digest()).decode()},
 }
 S3_PATHS = {"service": "/", "bucket": "/private", "key": "/private/key"}
-ADMIN_BODIES = {"CreateUser": {"name": "intruder"}, "PutPolicy": POLICY, "PutSetting": {"value": "eu-1"}}
-ADMIN_NAMES = {"group": "team", "policy": "reader", "setting": "region"}
+SOURCE = {"endpoint": "http://192.0.2.1:9000", "access_key": "theirs", "secret_key": "their-secret"}
+ADMIN_BODIES: dict[str, dict[str, Any]] = {
+    "CreateUser": {"name": "intruder"},
+    "PutPolicy": POLICY,
+    "PutSetting": {"value": "eu-1"},
+    "CreateShare": {"name": "sales"},
+    "CreateRecipient": {"name": "acme"},
+    "CreateSource": SOURCE | {"name": "elsewhere"},
+    "PutSource": SOURCE,
+}
+ADMIN_NAMES = {
+    "group": "team",
+    "policy": "reader",
+    "setting": "region",
+    "share": "sales",
+    "schema": "hr",
+    "recipient": "acme",
+    "source": "elsewhere",
+    "token": "238fe2ac-2ed6-4c2d-b7f3-6119049d08ba",
+    "activation": "00000000-2ed6-4c2d-b7f3-6119049d08ba",
+}
 FORM = {"content-type": "application/x-www-form-urlencoded"}
 
 
