@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import apsw
 
@@ -45,6 +45,14 @@ class Readers:
         except apsw.Error as error:
             raise translated(error) from error
 
+    def first(self, statement: str, bindings: tuple[Any, ...]) -> tuple[Any, ...] | None:
+        """Return the first row of a short statement, run on this thread; see the function. Raises DatabaseError."""
+        try:
+            rows = self.cursor().execute(statement, bindings).fetchall()
+        except apsw.Error as error:
+            raise translated(error) from error
+        return rows[0] if rows else None
+
     async def run(self, query: Callable[[apsw.Cursor], T]) -> T:
         """Run a long query in the pool. Raises DatabaseError."""
         if self._closed:
@@ -68,6 +76,15 @@ class Readers:
             self._opened.append(connection)
         self._local.cursor = connection.cursor()
         return self._local.cursor  # type: ignore[no-any-return]
+
+
+def first(cursor: apsw.Cursor, statement: str, bindings: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    """Return the first row of a statement that has few, once it has ended.
+
+    One that is left in its middle keeps its snapshot, and with that the whole log, until the thread reads again.
+    """
+    rows = cursor.execute(statement, bindings).fetchall()
+    return rows[0] if rows else None
 
 
 @contextmanager

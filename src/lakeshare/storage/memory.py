@@ -153,7 +153,7 @@ class MemoryStore:
     async def set_tags(self, bucket: str, key: str, ref: VersionRef, tags: Tags) -> ObjectInfo:
         """Replace the tags of one version."""
         held, found = self._of(bucket), self._find(bucket, key, ref)
-        changed = replace(found, info=replace(found.info, tags=tags))
+        changed = replace(found, info=found.info._replace(tags=tags))
         if held.latest.get(key) is found:
             held.latest[key] = changed
         else:

@@ -7,7 +7,7 @@ from typing import TypeGuard, TypeVar
 import apsw
 
 from lakeshare.sqlite.errors import DatabaseError
-from lakeshare.sqlite.readers import Readers, snapshot
+from lakeshare.sqlite.readers import Readers, first, snapshot
 from lakeshare.storage.errors import ContentLost, StoreFailed
 from lakeshare.storage.hashing import crc64nvme
 from lakeshare.storage.local.content import InlineContent, SegmentContent
@@ -55,33 +55,33 @@ class Reads:
 
     def head(self, bucket: str, key: str, ref: VersionRef) -> ObjectInfo:
         """Return one version. Raises as the port's head does."""
-        return self.run(lambda cursor: self._head(cursor, bucket, key, ref))
+        row = self._latest(_HEAD, bucket, key)
+        if _meant(row, ref):
+            return rows.info(bucket, row)
+        found, latest = self.run(lambda cursor: objects.find(cursor, bucket, key, ref))
+        return rows.info(bucket, found, latest=latest)
 
     def open(self, bucket: str, key: str, ref: VersionRef) -> Opened:
         """Return one version with its content. Raises as the port's open does."""
-        return self.run(lambda cursor: self._open(cursor, bucket, key, ref))
-
-    def _head(self, cursor: apsw.Cursor, bucket: str, key: str, ref: VersionRef) -> ObjectInfo:
-        row = cursor.execute(_HEAD, (bucket, key)).fetchone()
-        if _meant(row, ref):
-            return rows.info(bucket, row)
-        found, latest = self._other(cursor, bucket, key, ref)
-        return rows.info(bucket, found, latest=latest)
-
-    def _open(self, cursor: apsw.Cursor, bucket: str, key: str, ref: VersionRef) -> Opened:
-        row = cursor.execute(_OPEN, (bucket, key)).fetchone()
+        row = self._latest(_OPEN, bucket, key)
         if _meant(row, ref):
             info = rows.info(bucket, row)
             return Opened(info, self._content(info, row, row[-1]))
+        return self.run(lambda cursor: self._open_other(cursor, bucket, key, ref))
+
+    def _latest(self, statement: str, bucket: str, key: str) -> Row | None:
+        try:
+            return self._readers.first(statement, (bucket, key))
+        except DatabaseError as error:
+            raise StoreFailed(str(error)) from error
+
+    def _open_other(self, cursor: apsw.Cursor, bucket: str, key: str, ref: VersionRef) -> Opened:
+        """Open a version that is not the latest, or say what is missing."""
         with snapshot(cursor):
-            found, latest = self._other(cursor, bucket, key, ref)
+            found, latest = objects.find(cursor, bucket, key, ref)
             data = self._inline(cursor, found[CONTENT]) if isinstance(found[CONTENT], int) else None
         info = rows.info(bucket, found, latest=latest)
         return Opened(info, self._content(info, found, data))
-
-    def _other(self, cursor: apsw.Cursor, bucket: str, key: str, ref: VersionRef) -> tuple[Row, bool]:
-        """Find a version that is not the latest, or say what is missing."""
-        return objects.find(cursor, bucket, key, ref)
 
     def _content(self, info: ObjectInfo, row: Row, data: bytes | None) -> Content:
         stored = row[CONTENT]
@@ -101,7 +101,7 @@ class Reads:
 
     @staticmethod
     def _inline(cursor: apsw.Cursor, number: int) -> bytes | None:
-        row = cursor.execute(_INLINE, (number,)).fetchone()
+        row = first(cursor, _INLINE, (number,))
         return None if row is None else bytes(row[0])
 
 

@@ -2,12 +2,13 @@
 
 import apsw
 
+from lakeshare.sqlite.readers import first
 from lakeshare.storage.errors import NoSuchBucket
 
 
 def bucket_id(cursor: apsw.Cursor, name: str) -> int:
     """Return a bucket's number. Raises NoSuchBucket."""
-    row = cursor.execute("SELECT id FROM bucket WHERE name = ?", (name,)).fetchone()
+    row = first(cursor, "SELECT id FROM bucket WHERE name = ?", (name,))
     if row is None:
         raise NoSuchBucket(name)
     return int(row[0])

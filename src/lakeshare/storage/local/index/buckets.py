@@ -5,6 +5,7 @@ from typing import Any
 
 import apsw
 
+from lakeshare.sqlite.readers import first
 from lakeshare.storage.errors import BucketExists, BucketNotEmpty, NoSuchBucket, NoSuchDocument
 from lakeshare.storage.keys import successor
 from lakeshare.storage.local.index import uploads
@@ -18,7 +19,7 @@ AFTER_ALL_TEXT = b""
 
 def find(cursor: apsw.Cursor, name: str) -> Bucket:
     """Return a bucket. Raises NoSuchBucket."""
-    row = cursor.execute("SELECT name, created_ns, region FROM bucket WHERE name = ?", (name,)).fetchone()
+    row = first(cursor, "SELECT name, created_ns, region FROM bucket WHERE name = ?", (name,))
     if row is None:
         raise NoSuchBucket(name)
     return Bucket(*row)
@@ -62,7 +63,7 @@ def delete(cursor: apsw.Cursor, name: str, now_ns: int) -> None:
 def document(cursor: apsw.Cursor, bucket: str, name: str) -> bytes:
     """Return a configuration document. Raises NoSuchBucket, NoSuchDocument."""
     held = bucket_id(cursor, bucket)
-    row = cursor.execute("SELECT value FROM document WHERE bucket_id = ? AND name = ?", (held, name)).fetchone()
+    row = first(cursor, "SELECT value FROM document WHERE bucket_id = ? AND name = ?", (held, name))
     if row is None:
         raise NoSuchDocument(bucket, name)
     return bytes(row[0])

@@ -9,6 +9,7 @@ from operator import itemgetter
 
 import apsw
 
+from lakeshare.sqlite.readers import first
 from lakeshare.storage.ids import PIN_BYTES
 from lakeshare.storage.keys import Roll, Start, start_of, successor
 from lakeshare.storage.local.index import rows
@@ -143,5 +144,5 @@ def _pin_of(cursor: apsw.Cursor, bucket: int, key: str, version: str) -> bytes:
     if not version:
         return _OLDEST
     wanted = None if version == NULL_VERSION else version
-    row = cursor.execute(_PIN_OF, (bucket, key, _NEWEST, AFTER_ALL_TEXT, -1, wanted)).fetchone()
+    row = first(cursor, _PIN_OF, (bucket, key, _NEWEST, AFTER_ALL_TEXT, -1, wanted))
     return _OLDEST if row is None or row[0] is None else bytes(row[0])

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import apsw
 import orjson
 
+from lakeshare.sqlite.readers import first
 from lakeshare.storage.errors import ConditionFailed, NoSuchKey, NoSuchVersion
 from lakeshare.storage.ids import new_pin, parse_pin
 from lakeshare.storage.laws import Content, check_condition, check_put, next_time
@@ -97,7 +98,7 @@ def content_of(row: Row) -> Content:
 
 def current(cursor: apsw.Cursor, bucket: int, key: str) -> Row | None:
     """Return the latest version's row, unless it is a delete marker."""
-    row: Row | None = cursor.execute(_CURRENT, (bucket, key)).fetchone()
+    row = first(cursor, _CURRENT, (bucket, key))
     return None if row is None or row[6] else row
 
 
@@ -153,10 +154,10 @@ def find(cursor: apsw.Cursor, bucket: str, key: str, ref: VersionRef) -> tuple[R
     """Return one version's row, and whether it is the latest. Raises as the port's head does."""
     held = bucket_id(cursor, bucket)
     if ref.pin is not None:
-        row = cursor.execute(_PINNED, (held, key, parse_pin(ref.pin))).fetchone()
+        row = first(cursor, _PINNED, (held, key, parse_pin(ref.pin)))
     elif ref.version is not None:
         wanted = None if ref.version == NULL_VERSION else ref.version
-        row = cursor.execute(_VERSION, (held, key, wanted)).fetchone()
+        row = first(cursor, _VERSION, (held, key, wanted))
     else:
         row = current(cursor, held, key)
         if row is None:

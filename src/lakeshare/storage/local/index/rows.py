@@ -37,19 +37,20 @@ def unsigned(stored: int) -> int:
 
 def info(bucket: str, row: Row, *, latest: bool = True) -> ObjectInfo:
     """Read one version."""
+    key, size, etag, at_ns, algorithm, checksum, marker, version, pin, _, _, facts, tags, parts, *_ = row
     return ObjectInfo(
         bucket,
-        row[0],
-        row[7] or NULL_VERSION,
-        row[8].hex(),
-        row[1],
-        row[2],
-        row[3],
-        _NO_FACTS if row[11] is None else facts_of(row[11]),
-        None if row[4] is None else checksum_of(row[4], row[5]),
-        () if row[12] is None else tags_of(row[12]),
-        () if row[13] is None else StoredParts(row[13]),
-        bool(row[6]),
+        key,
+        version or NULL_VERSION,
+        pin.hex(),
+        size,
+        etag,
+        at_ns,
+        _NO_FACTS if facts is None else facts_of(facts),
+        None if algorithm is None else checksum_of(algorithm, checksum),
+        () if tags is None else tags_of(tags),
+        () if parts is None else StoredParts(parts),
+        bool(marker),
         latest,
     )
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 import apsw
 
+from lakeshare.sqlite.readers import first
 from lakeshare.storage.errors import NoSuchKey, NoSuchUpload, NoSuchVersion, PartChanged
 from lakeshare.storage.hashing import combine_crc64nvme
 from lakeshare.storage.ids import new_pin, parse_pin
@@ -43,7 +44,7 @@ def create(cursor: apsw.Cursor, upload: Upload) -> Upload:
 
 def find(cursor: apsw.Cursor, bucket: str, key: str, upload_id: str) -> Upload:
     """Return an upload with its parts. Raises NoSuchBucket, NoSuchUpload."""
-    row = cursor.execute(_UPLOAD, (bucket_id(cursor, bucket), key, upload_id)).fetchone()
+    row = first(cursor, _UPLOAD, (bucket_id(cursor, bucket), key, upload_id))
     if row is None:
         raise NoSuchUpload(upload_id)
     parts = tuple(rows.part(found) for found in _parts(cursor, upload_id))
