@@ -34,7 +34,7 @@ class Holdings(Protocol):
 
 
 class Guests(Protocol):
-    """Keys that another room lends for presigned URLs of its own; all of them begin with one prefix."""
+    """Keys that another room lends, for presigned URLs of its own or for a while; all of them begin with one prefix."""
 
     prefix: str
 
@@ -42,13 +42,14 @@ class Guests(Protocol):
         """Return the secret that a key signs with; None where there is no such key now."""
         ...
 
-    async def resolve(self, access_key: str, now: float) -> Caller:
-        """Return the caller that a key stands for, once its signature holds. Raises AccessKeyUnknown."""
+    async def resolve(self, access_key: str, now: float, session_token: Secret | None) -> Caller:
+        """Return the caller that a key stands for, once its signature holds. Raises AccessKeyUnknown, TokenInvalid."""
         ...
 
 
 _S3 = frozenset({"s3"})
 _CREDENTIAL_PARAM = "X-Amz-Credential="
+_CREDENTIAL_FIELD = "Credential="
 _TOKEN_PARAM = "x-amz-security-token="  # noqa: S105 - the name of a parameter
 
 
@@ -109,13 +110,18 @@ class Gate:
         return Admission(caller, verified, _circumstances(request, verified, now))
 
     async def _authenticate_guest(self, request: Request, guests: Guests, guest: str, now: float) -> Admission:
-        """Say who signed a URL with a key that another room lends: by signature version 4, and for S3 alone."""
+        """Say who signed with a key that another room lends: by signature version 4, and for S3 alone.
+
+        A request that names such a key and is not signed is no one's: the names stand in URLs that are handed out.
+        """
         secret = await guests.secret_of(guest)
         try:
             if self._throttle.blocked(now, guest, request.peer):
                 raise TooManyFailures(guest, request.peer)
             verified = verify(request, lambda key: secret if key == guest else None, now, _S3, allow_v2=False)
-            caller = await guests.resolve(guest, now)
+            if verified is None or verified.access_key != guest:
+                raise AccessKeyUnknown(guest)
+            caller = await guests.resolve(guest, now, verified.session_token)
         except (AccessKeyUnknown, SignatureMismatch) as refusal:
             self._throttle.failed(now, refusal.access_key, request.peer)
             raise
@@ -155,7 +161,10 @@ class Gate:
 
 
 def _guest_key(request: Request, prefix: str) -> str:
-    """Return the access key of a presigned URL, if it begins with the prefix of keys that are lent."""
+    """Return the access key that a request claims, if it begins with the prefix of keys that are lent."""
+    header = request.headers.get("authorization", "")
+    if (at := header.find(_CREDENTIAL_FIELD + prefix)) >= 0:
+        return header[at + len(_CREDENTIAL_FIELD) :].partition("/")[0]
     start = _CREDENTIAL_PARAM + prefix
     at = request.raw_query.find(start)
     if at < 0:

@@ -6,7 +6,6 @@ sharing signed: a GET of one object.
 """
 
 from collections.abc import Awaitable, Callable
-from hashlib import sha256
 from hmac import digest
 from uuid import UUID
 
@@ -15,11 +14,11 @@ from lakeshare.identity.errors import AccessKeyUnknown
 from lakeshare.identity.policy.compiled import compile_stored
 from lakeshare.identity.sigv4.keys import Credentials
 from lakeshare.settings import Secret
+from lakeshare.sharing.folder_keys import PREFIX, folder_policy, folder_secret, is_folder_key, mark_of
 from lakeshare.sharing.model.recipients import Credential, Token
 from lakeshare.sharing.model.shares import Share
 from lakeshare.sharing.view import View
 
-PREFIX = "LSDS"
 PURPOSE = "data url"
 _ID_CHARACTERS = 32
 _MARK_CHARACTERS = 8
@@ -35,7 +34,7 @@ def data_credentials(view: View, credential: Credential, share: Share) -> Creden
     if key is None:
         return None
     secret = digest(key, f"{credential.id}{share.id}".encode() + credential.sha256, "sha256").hex()
-    return Credentials(PREFIX + UUID(credential.id).hex.upper() + _mark(share), Secret(secret))
+    return Credentials(PREFIX + UUID(credential.id).hex.upper() + mark_of(share), Secret(secret))
 
 
 class DataKeys:
@@ -52,11 +51,13 @@ class DataKeys:
         credential, share = _found(view, access_key)
         if credential is None or share is None:
             return None
+        if is_folder_key(access_key):
+            return folder_secret(view, credential, access_key)
         found = data_credentials(view, credential, share)
         return None if found is None else found.secret
 
-    async def resolve(self, access_key: str, now: float) -> Caller:
-        """Return the caller that a data key stands for. Raises AccessKeyUnknown."""
+    async def resolve(self, access_key: str, now: float, session_token: Secret | None = None) -> Caller:
+        """Return the caller that a data key stands for. Raises AccessKeyUnknown, TokenInvalid, TokenExpired."""
         view = await self._current()
         credential, share = _found(view, access_key)
         recipient = None if credential is None else view.recipient_by_id(credential.recipient_id)
@@ -69,9 +70,15 @@ class DataKeys:
             CallerKind.RECIPIENT,
             access_key,
             user=f"recipient/{recipient.name}",
-            grants=compile_stored(_READ, "data url"),
+            grants=compile_stored(self._grants(view, share, access_key, now, session_token), "data url"),
             holder=credential.id,
         )
+
+    @staticmethod
+    def _grants(view: View, share: Share, access_key: str, now: float, session_token: Secret | None) -> str:
+        if not is_folder_key(access_key):
+            return _READ
+        return folder_policy(view, share, access_key, now, session_token)
 
 
 def _found(view: View, access_key: str) -> tuple[Credential | None, Share | None]:
@@ -83,10 +90,5 @@ def _found(view: View, access_key: str) -> tuple[Credential | None, Share | None
     credential = view.token(credential_id) or view.client(credential_id)
     if credential is None:
         return None, None
-    mark = body[_ID_CHARACTERS:]
-    return credential, next((share for share in view.reach(credential) if _mark(share) == mark), None)
-
-
-def _mark(share: Share) -> str:
-    """Tell a share from the few others of its recipient; the secret tells it from all."""
-    return sha256(share.id.encode()).hexdigest()[:_MARK_CHARACTERS].upper()
+    mark = body[_ID_CHARACTERS : _ID_CHARACTERS + _MARK_CHARACTERS]
+    return credential, next((share for share in view.reach(credential) if mark_of(share) == mark), None)

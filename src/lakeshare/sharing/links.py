@@ -1,4 +1,4 @@
-"""URLs for the files of a shared table: signed with the key of a recipient's token, each for the bytes of one object."""
+"""URLs for the files of a shared table: signed with a recipient's own key, each for the bytes of one object."""
 
 import re
 from collections.abc import Callable, Sequence

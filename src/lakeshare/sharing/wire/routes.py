@@ -4,7 +4,7 @@ The same table stands under `/_delta-sharing` and `/delta-sharing`, each with an
 """
 
 from lakeshare.http.paths import Found, NoSuchPath, Paths
-from lakeshare.sharing.wire import activation, changes, health, listing, oauth, query, tables
+from lakeshare.sharing.wire import activation, changes, folders, health, listing, oauth, query, tables
 from lakeshare.sharing.wire.call import Route
 
 PREFIXES = ("/_delta-sharing", "/delta-sharing")
@@ -18,6 +18,7 @@ ROUTES: tuple[Route, ...] = (
     *tables.ROUTES,
     *query.ROUTES,
     *changes.ROUTES,
+    *folders.ROUTES,
 )
 
 _PATHS: Paths[Route] = Paths("", ((route.method, route.path, route) for route in ROUTES))
