@@ -78,11 +78,12 @@ _DENIED_CODES = frozenset({"ExpiredToken", "InvalidToken"})
 
 
 class Refused(ClientError):
-    """The server answered with an error: its status, its code, and what it said."""
+    """The server answered with an error: its status, its code, and what it said of what was asked for."""
 
     def __init__(self, status: int, code: str, message: str, resource: str = "", next_step: str = "") -> None:
         named = f"{resource}: {message}" if resource and resource not in message else message
-        super().__init__(named, next_step or NEXT_STEPS.get(code, ""))
+        alias = resource.partition("/")[0].partition(" ")[0]
+        super().__init__(named, next_step or NEXT_STEPS.get(code, "").replace("ALIAS", alias or "ALIAS"))
         self.status = status
         self.code = code
         self.said = message

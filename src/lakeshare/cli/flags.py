@@ -60,7 +60,10 @@ def command(name: str | None = None, **attributes: Any) -> Callable[[Callable[..
         def run(**arguments: Any) -> None:
             signal.signal(signal.SIGTERM, _interrupt)
             session = session_of(click.get_current_context())
-            session.output.show(function(session, **arguments))
+            try:
+                session.output.show(function(session, **arguments))
+            finally:
+                session.close()
 
         update_wrapper(run, function)
         return click.command(name, cls=SharedCommand, **attributes)(run)

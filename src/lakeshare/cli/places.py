@@ -7,7 +7,6 @@ it was typed: two slashes in a row, or a slash at its end, mean what they mean i
 import os
 from collections.abc import Collection
 from dataclasses import dataclass
-from difflib import get_close_matches
 
 from lakeshare.cli.errors import Missing, Misused
 
@@ -85,6 +84,8 @@ def parse_remote(text: str, aliases: Collection[str]) -> Remote:
 
 def unknown_alias(name: str, aliases: Collection[str]) -> Missing:
     """Say that there is no such alias, and which one may have been meant."""
+    from difflib import get_close_matches  # noqa: PLC0415 - only for an alias that is not there
+
     near = get_close_matches(name, aliases, 1)
     if near:
         return Missing(f"there is no alias {name!r}", f"Did you mean {near[0]!r}?")

@@ -65,7 +65,7 @@ class Session:
     def server(self, name: str) -> "Server":
         """Return the server of an alias."""
         if name not in self._servers:
-            self._servers[name] = self.connect(self.aliases.get(name) or self.file.find(name))
+            self.connect(self.aliases.get(name) or self.file.find(name))
         return self._servers[name]
 
     def connect(self, alias: Alias) -> "Server":
@@ -73,8 +73,10 @@ class Session:
         from lakeshare.cli.remote.server import Server  # noqa: PLC0415 - HTTP is for those who use it
         from lakeshare.cli.remote.trust import Trust  # noqa: PLC0415
 
-        bundle = self.choices.ca_cert or alias.ca_cert
-        return Server(alias, Trust.of(bundle, self.environ, insecure=self.choices.insecure), self.environ)
+        trust = Trust.of(self.choices.ca_cert or alias.ca_cert, self.environ, insecure=self.choices.insecure)
+        server = Server(alias, trust, self.environ)
+        self._servers[alias.name] = server
+        return server
 
     def store(self, name: str) -> "Store":
         """Return the buckets of an alias's server."""
@@ -91,3 +93,8 @@ class Session:
     def servers(self) -> "list[Server]":
         """Return the servers that were used."""
         return list(self._servers.values())
+
+    def close(self) -> None:
+        """Close every connection."""
+        for server in self._servers.values():
+            server.connections.close()

@@ -54,8 +54,11 @@ def duration_text(seconds: float) -> str:
 
 
 def moment(text: str) -> datetime:
-    """Read a time as servers write it in XML and JSON."""
-    return datetime.fromisoformat(text) if text else datetime.fromtimestamp(0, UTC)
+    """Read a time as servers write it in XML and JSON; what is none is 1970."""
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        return datetime.fromtimestamp(0, UTC)
 
 
 def moment_text(at: datetime) -> str:
@@ -65,8 +68,8 @@ def moment_text(at: datetime) -> str:
 
 def moment_json(at: datetime) -> str:
     """Write a time for a program, in UTC."""
-    utc = at.astimezone(UTC)
-    return f"{utc:%Y-%m-%dT%H:%M:%S}" + (f".{utc.microsecond // 1000:03d}Z" if utc.microsecond else "Z")
+    whole = "milliseconds" if at.microsecond else "seconds"
+    return at.astimezone(UTC).isoformat(timespec=whole).replace("+00:00", "Z")
 
 
 def epoch(seconds: float) -> datetime:

@@ -1,15 +1,17 @@
 """Kinds of arguments that several commands take, and how a shell completes them."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-from click.shell_completion import CompletionItem
 
 from lakeshare.cli.errors import Misused
-from lakeshare.cli.remote.model import META
 from lakeshare.cli.units import duration_seconds, size_bytes
 
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+_META = "x-amz-meta-"
 _STANDARD = frozenset(
     {"cache-control", "content-disposition", "content-encoding", "content-language", "content-type", "expires"}
 )
@@ -24,7 +26,7 @@ class PlaceType(click.ParamType[str]):
         self._local = local
         self._levels = levels
 
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> "list[CompletionItem]":
         """Offer aliases, buckets and prefixes, and files where they may stand."""
         del param
         from lakeshare.cli.completing import places  # noqa: PLC0415 - only a shell needs it
@@ -77,7 +79,7 @@ def written_headers(attr: str, tags: str, storage_class: str) -> Mapping[str, st
         if not equals or not name:
             raise Misused(f"--attr has {pair!r}", 'Write it as "name=value;name=value".')
         standard = name in _STANDARD or name.startswith("x-amz-")
-        headers[name if standard else META + name] = value.strip()
+        headers[name if standard else _META + name] = value.strip()
     if tags:
         headers["x-amz-tagging"] = tags
     if storage_class:

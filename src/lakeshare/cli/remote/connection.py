@@ -63,12 +63,19 @@ class Connections:
             self._busy.discard(connection)
         connection.close()
 
+    def close(self) -> None:
+        """Close every connection that is not in use."""
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for connection in idle:
+            connection.close()
+
     def cut(self) -> None:
         """End every connection now, so that no thread waits on one."""
+        self.close()
         with self._lock:
-            connections = [*self._busy, *self._idle]
-            self._idle.clear()
-        for connection in connections:
+            busy = list(self._busy)
+        for connection in busy:
             if connection.sock is not None:
                 try:
                     connection.sock.shutdown(socket.SHUT_RDWR)

@@ -15,6 +15,12 @@ PAGE_LIMIT = 1000
 PAGES_LIMIT = 1_000_000
 """Most pages of one listing: a thousand million keys."""
 
+_ROOTS = {
+    "list-type": "ListBucketResult",
+    "versions": "ListVersionsResult",
+    "uploads": "ListMultipartUploadsResult",
+}
+
 Found = Iterator[Entry | Folder]
 
 
@@ -48,12 +54,13 @@ class Listing:
                 yield Unfinished(_name(node), node.text_of("UploadId"), moment(node.text_of("Initiated")))
 
     def _pages(self, bucket: str, query: Pairs, after: Callable[[xml.Node], Pairs]) -> Iterator[xml.Node]:
+        """Yield a listing's pages, each asked for when the one before is through."""
         name = f"{self._server.alias.name}/{bucket}"
         more: Pairs = ()
         for _ in range(PAGES_LIMIT):
             answer = self._server.ask(Call("GET", f"/{encode(bucket)}", query + more, named=name))
             try:
-                page = xml.parse(answer.body)
+                page = xml.parse(answer.body, _ROOTS[query[0][0]])
             except ValueError:
                 raise Unreachable(f"{name} does not answer as S3 does") from None
             yield page
@@ -88,7 +95,7 @@ def _objects(page: xml.Node) -> Iterator[Entry]:
 def _entry(node: xml.Node, *, marker: bool = False) -> Entry:
     return Entry(
         _name(node),
-        int(node.text_of("Size") or 0),
+        _size(node),
         moment(node.text_of("LastModified")),
         node.text_of("ETag").strip('"'),
         node.text_of("StorageClass"),
@@ -96,6 +103,11 @@ def _entry(node: xml.Node, *, marker: bool = False) -> Entry:
         node.text_of("IsLatest", "true") == "true",
         marker,
     )
+
+
+def _size(node: xml.Node) -> int:
+    text = node.text_of("Size")
+    return int(text) if text.isdigit() else 0
 
 
 def _versions(page: xml.Node) -> Iterator[Entry]:

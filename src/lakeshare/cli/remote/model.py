@@ -76,7 +76,7 @@ class ObjectFacts:
     def of(cls, headers: Mapping[str, str]) -> "ObjectFacts":
         """Read the headers of an answer to GET or HEAD."""
         return cls(
-            int(headers.get("content-length") or 0),
+            int(size) if (size := headers.get("content-length", "")).isdigit() else 0,
             _http_date(headers.get("last-modified", "")),
             headers.get("etag", "").strip('"'),
             headers.get("content-type", ""),
@@ -115,8 +115,15 @@ def _http_date(text: str) -> datetime:
 
 
 def _text(value: str) -> str:
-    """Read a header's value as the UTF-8 that it may be."""
+    """Read a header's value: plain, UTF-8 as it came, or encoded words (RFC 2047)."""
+    if "=?" not in value:
+        try:
+            return value.encode("latin-1").decode()
+        except UnicodeError:
+            return value
+    from email.header import decode_header, make_header  # noqa: PLC0415 - seldom
+
     try:
-        return value.encode("latin-1").decode()
-    except UnicodeError:
+        return str(make_header(decode_header(value)))
+    except (ValueError, LookupError):
         return value

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from urllib.parse import unquote
 
 from lakeshare.cli.aliases import Alias
-from lakeshare.cli.errors import ClientError, Interrupted, Refused, Unreachable
+from lakeshare.cli.errors import NEXT_STEPS, ClientError, Interrupted, Refused, Unreachable
 from lakeshare.cli.remote import xml
 from lakeshare.cli.remote.body import EMPTY, Body, sha256_hex
 from lakeshare.cli.remote.connection import Connections
@@ -222,7 +222,8 @@ def refusal_of(call: Call, status: int, body: bytes, alias: str) -> ClientError:
     if stripped.startswith(b"{"):
         try:
             error = json.loads(body)["error"]
-            return Refused(status, error["code"], error["message"])
+            step = NEXT_STEPS.get(error["code"], "").replace("ALIAS", alias)
+            return Refused(status, error["code"], error["message"], "", step)
         except (ValueError, KeyError, TypeError):
             pass
     if stripped.startswith(b"<"):

@@ -35,16 +35,28 @@ def plan(session: Session, sources: Sequence[Place], target: Place, selection: S
     if isinstance(target, Remote) and not target.bucket:
         raise Misused(f"{target.text} is a whole server", f"Name a bucket: {target.alias}/BUCKET.")
     several = len(sources) > 1
+    if several and isinstance(target, Local) and not target.is_folder:
+        raise Misused(
+            f"{target.path} is no folder", "Several files go into a folder: write it with a slash at its end."
+        )
     for source in sources:
         require_a_server(session, source, target)
-        item = one(session, source, selection.version)
-        if item is not None:
-            if selection.ages.keep(item.modified):
-                yield _to(_for_file(session, item, target, several=several), item)
-        elif not selection.recursive:
-            raise _needs_recursive(session, source)
-        else:
-            yield from _folder(session, source, target, selection.ages, several=several)
+        try:
+            yield from _source(session, source, target, selection, several=several)
+        except ClientError as error:
+            if not several:
+                raise
+            yield Failure(error, {"source": source.text})
+
+
+def _source(session: Session, source: Place, target: Place, selection: Selection, *, several: bool) -> Planned:
+    item = one(session, source, selection.version)
+    if item is None and not selection.recursive:
+        raise _needs_recursive(session, source)
+    if item is None:
+        yield from _folder(session, source, target, selection.ages, several=several)
+    elif selection.ages.keep(item.modified):
+        yield _to(_for_file(session, item, target, several=several), item)
 
 
 def require_a_server(session: Session, source: Place, target: Place) -> None:
@@ -99,10 +111,6 @@ def _to(target: Place | ClientError, item: Item) -> Transfer | Failure:
 
 def _for_file(session: Session, item: Item, target: Place, *, several: bool) -> Place | ClientError:
     if isinstance(target, Local):
-        if several and not target.is_folder:
-            return Misused(
-                f"{target.path} is no folder", "Several files go into a folder: write it with a slash at its end."
-            )
         return _inside(target, item) if target.is_folder else target
     if several or target.is_folder or _is_prefix(session, target):
         return target.at(target.as_folder().key + item.relative)
