@@ -96,6 +96,17 @@ async def test_an_expectation_decides(state: Archive, expectation: Expectation, 
     assert ((await state.get([("new",)]))[("new",)] is not None) == holds
 
 
+async def test_every_commit_changes_the_pulse(state: Archive) -> None:
+    """The pulse is another after each answered commit, and stays what it is while nothing is committed."""
+    seen = {state.pulse()}
+    for number in range(3):
+        await put(state, ("a", str(number)))
+        assert state.pulse() not in seen
+        seen.add(state.pulse())
+    await state.get([("a", "0")])
+    assert state.pulse() in seen
+
+
 async def test_a_conflict_names_every_expectation_that_failed_and_changes_nothing(state: Archive) -> None:
     """A conflict lists what failed in the order it was given; no change of the transaction is made."""
     await put(state, ("a",))

@@ -3,6 +3,8 @@
 import asyncio
 from pathlib import Path
 
+import pytest
+
 from lakeshare.state.derived import FEED_PAGE, MAX_FEED_PAGES, Derived
 from lakeshare.state.export import export_state, import_state
 from lakeshare.state.memory import MemoryState
@@ -98,3 +100,17 @@ async def test_an_import_makes_it_again(state: Archive, tmp_path: Path) -> None:
         file.seek(0)
         await import_state(state, file, replace=True)
     assert await derived.current() == ["imported"]
+
+
+async def test_it_finds_a_commit_that_was_never_answered(state: Archive, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pulse that stands still, as after a death in the middle of a commit, is not believed for long."""
+    names = Names()
+    derived = Derived(state, [("share",)], names)
+    still = state.pulse()
+    monkeypatch.setattr(state, "pulse", lambda: still)
+    await derived.current()
+    await put(state, "share", "a")
+    assert derived.at_hand() == []
+    derived._probe_at = 0.0
+    assert derived.at_hand() is None
+    assert await derived.current() == ["a"]

@@ -106,6 +106,16 @@ async def test_no_read_leaves_a_snapshot_open(tmp_path: Path) -> None:
     await state.close()
 
 
+async def test_the_pulse_tells_of_commits_by_others(tmp_path: Path) -> None:
+    """A commit through one opening of state changes the pulse of every other before it is answered."""
+    mine, other = SqliteState(tmp_path / "state.db"), SqliteState(tmp_path / "state.db")
+    before = mine.pulse()
+    await other.commit(put("a"))
+    assert mine.pulse() == other.pulse() != before
+    await mine.close()
+    await other.close()
+
+
 async def test_state_is_there_after_it_was_closed(tmp_path: Path) -> None:
     """A state opened again is what it was, down to its place in history."""
     first = SqliteState(tmp_path / "state.db")

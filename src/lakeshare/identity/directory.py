@@ -41,6 +41,10 @@ class Directory:
         self._root = root
         self._derived = Derived(state, (IDENTITY,), self._read)
 
+    def at_hand(self) -> View | None:
+        """Return all identities as of the newest commit, if that needs no question to state."""
+        return self._derived.at_hand()
+
     async def current(self) -> View:
         """Return all identities as of the newest commit."""
         return await self._derived.current()

@@ -72,7 +72,8 @@ class _Inbox:
 class GroupCommitter:
     """The one writer of this process to one database. Make it after a fork, and close it."""
 
-    def __init__(self, path: Path, schema: Schema) -> None:
+    def __init__(self, path: Path, schema: Schema, committed: Callable[[], None] | None = None) -> None:
+        """Open a database; `committed` is called after each commit, before anyone is told of it."""
         refuse_network(path.parent)
         with contextlib.ExitStack() as undo:
             self._turnstile = Turnstile(path)
@@ -82,6 +83,7 @@ class GroupCommitter:
             undo.pop_all()
         self._cursor = self._connection.cursor()
         self._connection.set_wal_hook(self._note_pages)
+        self._committed = committed
         self._pages = 0
         self._checkpoint_at = CHECKPOINT_PAGES
         self.batches = 0
@@ -148,6 +150,8 @@ class GroupCommitter:
                 self.batches += 1
                 self.operations += len(batch)
                 self._transact(batch)
+                if self._committed is not None:
+                    self._committed()
                 _settle_all(batch)
                 self._checkpoint_if_due()
         self._finish()

@@ -92,6 +92,10 @@ class MemoryState:
         """Return the place of the newest commit."""
         return Cursor(self._epoch, self._generation)
 
+    def pulse(self) -> int:
+        """Return a number that every commit changes."""
+        return hash((self._epoch, self._generation))
+
     async def changes(self, cursor: Cursor, limit: int = limits.MAX_PAGE_ROWS) -> News | FellBehind:
         """Return the commits after a cursor."""
         check_page(limit)

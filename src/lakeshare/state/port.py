@@ -218,6 +218,13 @@ class State(Protocol):
         """Return the place of the newest commit: as long as it is the same, so is everything else."""
         ...
 
+    def pulse(self) -> int:
+        """Return a number at once, which is another after each commit that was answered.
+
+        Only a process that dies while it commits may leave it as it was: ask for the newest commit now and then too.
+        """
+        ...
+
     async def changes(self, cursor: Cursor, limit: int = MAX_PAGE_ROWS) -> News | FellBehind:
         """Return the commits after a cursor, at most `limit`. Raises OverLimit."""
         ...

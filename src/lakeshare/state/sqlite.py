@@ -19,6 +19,7 @@ from lakeshare.sqlite import errors as database
 from lakeshare.sqlite.backup import check_database, copy_database
 from lakeshare.sqlite.committer import GroupCommitter
 from lakeshare.sqlite.connection import open_reader
+from lakeshare.sqlite.pulse import Pulse
 from lakeshare.sqlite.readers import Readers
 from lakeshare.state import limits, sql
 from lakeshare.state.errors import StateError, StateFailed, StateFull, StateUnavailable, StateUnknown, StateUnusable
@@ -42,9 +43,10 @@ class SqliteState:
         self._clock = clock
         self._feed_entries = feed_entries
         try:
-            self._committer = GroupCommitter(path, sql.SCHEMA)
+            self._committer = GroupCommitter(path, sql.SCHEMA, self._beat)
         except database.DatabaseError as error:
             raise _translated(error) from error
+        self._pulse = Pulse(path)
         self._readers = Readers(path)
 
     @property
@@ -77,6 +79,10 @@ class SqliteState:
     async def newest(self) -> Cursor:
         """Return the place of the newest commit, read at once."""
         return self._read(sql.newest)
+
+    def pulse(self) -> int:
+        """Return a number that every commit of any process changes before it is answered."""
+        return self._pulse.value
 
     async def changes(self, cursor: Cursor, limit: int = limits.MAX_PAGE_ROWS) -> News | FellBehind:
         """Return the commits after a cursor; a long page is read in the pool."""
@@ -127,9 +133,13 @@ class SqliteState:
         except database.DatabaseError as error:
             raise _translated(error) from error
 
+    def _beat(self) -> None:
+        self._pulse.beat()
+
     def _close(self) -> None:
         self._committer.close()
         self._readers.close()
+        self._pulse.close()
 
 
 def backup(source: Path, target: Path) -> None:
