@@ -29,6 +29,7 @@ class ShareDirectory:
     def __init__(self, state: State, vault: Vault) -> None:
         self._state = state
         self._vault = vault
+        self._last: View | None = None
         self._derived = Derived(state, (SHARING,), self._read)
 
     async def current(self) -> View:
@@ -58,7 +59,8 @@ class ShareDirectory:
             before = (await state.get((EPOCH,)))[EPOCH]
             records = await _records(state)
             if (await state.get((EPOCH,)))[EPOCH] == before:
-                return View(records, before, self._vault)
+                self._last = View(records, before, self._vault, self._last)
+                return self._last
         raise Contended(_READ_ATTEMPTS, (EPOCH,))
 
 

@@ -61,10 +61,13 @@ class Access:
 class View:
     """Shares and recipients, decoded as they are asked for. Two spellings of a name that differ in case are one."""
 
-    def __init__(self, records: Mapping[Key, Record], epoch: Record | None, vault: Vault) -> None:
+    def __init__(
+        self, records: Mapping[Key, Record], epoch: Record | None, vault: Vault, before: "View | None" = None
+    ) -> None:
+        """Take the records of one moment; what has not changed since an earlier view is not decoded again."""
         self._records = records
         self._epoch = epoch
-        self._decoded: dict[Key, object] = {}
+        self._decoded: dict[Key, object] = {} if before is None else before.still_true(records)
         self._schemas: dict[str, tuple[Schema, ...]] = {}
         self.vault = vault
 
@@ -72,6 +75,15 @@ class View:
     def unchanged(self) -> At | Absent:
         """Expect that nothing of sharing has changed since."""
         return Absent(EPOCH) if self._epoch is None else At(EPOCH, self._epoch.generation)
+
+    def still_true(self, records: Mapping[Key, Record]) -> dict[Key, object]:
+        """Return what was decoded of records that are the same now."""
+        ours = self._records
+        return {
+            key: value
+            for key, value in self._decoded.items()
+            if (record := records.get(key)) is not None and record.value == ours[key].value
+        }
 
     # What there is.
 
@@ -105,6 +117,12 @@ class View:
     def recipients(self) -> tuple[Recipient, ...]:
         """Every recipient, in order of folded names."""
         return tuple(sorted(self._all(RECIPIENTS), key=lambda recipient: folded(recipient.name)))
+
+    @property
+    def recipient_count(self) -> int:
+        """How many recipients there are."""
+        depth = len(RECIPIENTS.prefix)
+        return sum(key[:depth] == RECIPIENTS.prefix for key in self._records)
 
     def recipient(self, name: str) -> Recipient | None:
         """Return a recipient by its name."""

@@ -94,7 +94,7 @@ def issue(
 
 def implicit(view: View, share: Share, description: str, now: float, by: str) -> Recipient:
     """Make the recipient that a token of one share stands for. Raises TooMany."""
-    if len(view.recipients) >= MAX_RECIPIENTS:
+    if view.recipient_count >= MAX_RECIPIENTS:
         raise TooMany("recipients", MAX_RECIPIENTS)
     made, at = str(uuid4()), int(now)
     recipient = Recipient(made, IMPLICIT_PREFIX + made, check_description(description), (share.id,), share_id=share.id)

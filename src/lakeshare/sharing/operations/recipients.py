@@ -97,7 +97,7 @@ async def create_recipient(room: Room, call: CreateRecipient) -> ShownRecipient:
     def plan(view: View) -> Plan[ShownRecipient]:
         if (held := view.recipient(call.name)) is not None:
             raise NameTaken("recipient", held.name)
-        if len(view.recipients) >= MAX_RECIPIENTS:
+        if view.recipient_count >= MAX_RECIPIENTS:
             raise TooMany("recipients", MAX_RECIPIENTS)
         grants = tuple(dict.fromkeys(shown.existing(view, share).id for share in call.shares))
         made = Recipient(
