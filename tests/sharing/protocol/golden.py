@@ -1,0 +1,186 @@
+"""The golden tables read through a share by the delta-sharing package, and by delta-rs from where they lie.
+
+Run as a module it writes `docs/delta-conformance.md`.
+"""
+
+import json
+import sys
+import tempfile
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import delta_sharing
+import pandas as pd
+import pyarrow as pa
+from deltalake import DeltaTable, QueryBuilder
+
+from tests.formats.delta.conformance import VECTORS, tables, unpack
+from tests.live import running
+from tests.sharing.protocol.provider import DELTA, Provider, Recipient
+
+MAX_ROWS = 50_000
+"""Larger tables are compared by their number of rows."""
+EVERY = {
+    "delta-sharing-capabilities": "responseformat=delta;readerfeatures=deletionvectors,columnmapping,timestampntz,"
+    "typewidening,typewidening-preview,varianttype,varianttype-preview,variantshredding,variantshredding-preview"
+}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of one table through a share."""
+
+    table: str
+    verdict: str
+    note: str = ""
+    files: int | None = None
+    rows: int | None = None
+
+    @property
+    def good(self) -> bool:
+        """Whether rows are the same, or the table is refused by both, or with a reason."""
+        return self.verdict != "differs"
+
+
+def upload(provider: Provider, folder: Path, prefix: str) -> None:
+    """Put a table's files into the bucket, as they lie on disk."""
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and not path.name.endswith(".crc"):
+            provider.put(f"{prefix}/{path.relative_to(folder)}", path.read_bytes())
+
+
+def examine(provider: Provider, folder: Path, names: list[str], work: Path) -> Iterator[Outcome]:
+    """Share every table, and read each both ways."""
+    for number, name in enumerate(names):
+        upload(provider, folder / name, f"golden/{number}")
+        try:
+            provider.share(f"golden-{number}", t=f"golden/{number}")
+        except AssertionError as refusal:
+            yield Outcome(name, "refused", _reason(str(refusal)))
+            continue
+        reader = provider.token(f"golden-{number}")
+        profile = work / f"{number}.share"
+        profile.write_text(json.dumps(reader.profile))
+        yield one(reader, folder / name, name, str(profile))
+
+
+def one(reader: Recipient, root: Path, name: str, profile: str) -> Outcome:
+    """Read one table both ways."""
+    answer = reader.query("t", EVERY)
+    if answer.status_code != 200:
+        theirs = "" if _theirs(root) is None else "; delta-rs reads it"
+        return Outcome(name, "refused", answer.json()["message"] + theirs)
+    files = answer.text.count('{"file":')
+    expected = _theirs(root)
+    url = f"{profile}#{reader.share}.default.t"
+    try:
+        found = delta_sharing.load_as_pandas(url, use_delta_format=True)
+    except Exception as reason:  # noqa: BLE001 - the client raises many things
+        text = _reason(str(reason))
+        if reader.query("t", DELTA).status_code != 200:
+            return Outcome(name, "refused to this client", text, files)
+        return Outcome(name, "served, and this client fails", text, files)
+    if expected is None:
+        return Outcome(name, "served, no oracle", "delta-rs cannot read it", files, len(found))
+    return _compared(name, found, expected, files)
+
+
+def _theirs(root: Path) -> pa.Table | None:
+    try:
+        table = DeltaTable(str(root))
+        return pa.table(QueryBuilder().register("t", table).execute("select * from t").read_all())
+    except BaseException:  # noqa: BLE001 - delta-rs raises many things, and panics
+        return None
+
+
+def _compared(name: str, found: pd.DataFrame, expected: pa.Table, files: int) -> Outcome:
+    if len(found) != expected.num_rows:
+        return Outcome(name, "differs", f"{len(found)} rows, not {expected.num_rows}", files, len(found))
+    if set(found.columns) != set(expected.column_names):
+        return Outcome(name, "differs", f"columns {sorted(found.columns)}", files, len(found))
+    if len(found) > MAX_ROWS:
+        return Outcome(name, "same count", "", files, len(found))
+    columns = sorted(expected.column_names)
+    ours = sorted(_row(row) for row in found[columns].itertuples(index=False))
+    theirs = sorted(_row(row) for row in expected.to_pandas()[columns].itertuples(index=False))
+    if ours == theirs:
+        return Outcome(name, "same rows", "", files, len(found))
+    first = next((pair for pair in zip(ours, theirs, strict=True) if pair[0] != pair[1]), ("", ""))
+    return Outcome(name, "differs", f"{first[0][:150]} is not {first[1][:150]}", files, len(found))
+
+
+def _row(row: tuple) -> str:
+    return repr([_cell(each) for each in row])
+
+
+def _cell(value: object) -> object:
+    if isinstance(value, dict):
+        return sorted((str(key), _cell(each)) for key, each in value.items())
+    if hasattr(value, "tolist") and not isinstance(value, str | bytes):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [_cell(each) for each in value]
+    if value is None or (isinstance(value, float) and pd.isna(value)) or value is pd.NaT:
+        return None
+    if isinstance(value, pd.Timestamp):
+        return str(value.tz_convert("UTC").tz_localize(None) if value.tz is not None else value)
+    return str(value)
+
+
+def _reason(text: str) -> str:
+    return " ".join(text.split())[:200].replace("|", "/")
+
+
+def everything(work: Path) -> list[Outcome]:
+    """Run a server and read every golden table through it."""
+    folder = unpack(work / "golden")
+    with running(work / "data", environment={"LAKESHARE_DELTA_SHARING_TOKEN_RATE": "0",
+                                             "LAKESHARE_DELTA_SHARING_TOTAL_RATE": "0"}) as server:  # fmt: skip
+        return list(examine(Provider(server, "golden"), folder, tables(folder), work))
+
+
+def report(found: list[Outcome]) -> str:
+    """Write the outcomes as a page."""
+    lines = [
+        "# Golden Delta tables, read through a share",
+        "",
+        "Each table of delta-io's golden set is shared by a live server and read by the `delta-sharing` package for",
+        "Python in the delta format; delta-rs reads it from where it lies. `scripts/delta-conformance` writes this page.",
+        "",
+        "| outcome | tables |",
+        "|---|---|",
+    ]
+    verdicts = sorted({each.verdict for each in found})
+    lines += [f"| {verdict} | {sum(each.verdict == verdict for each in found)} |" for verdict in verdicts]
+    lines += ["", "| table | outcome | files | rows | note |", "|---|---|---|---|---|"]
+    for each in found:
+        cells = (f"`{each.table}`", each.verdict, _number(each.files), _number(each.rows), each.note)
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def _number(value: int | None) -> str:
+    return "" if value is None else str(value)
+
+
+def main() -> int:
+    """Write the page, and fail where a table is read otherwise."""
+    if not VECTORS.exists():
+        print(f"the golden tables are not there: {VECTORS}", file=sys.stderr)
+        return 1
+    warnings.simplefilter("ignore")
+    with tempfile.TemporaryDirectory() as folder:
+        found = everything(Path(folder))
+    page = Path(__file__).parents[3] / "docs" / "delta-conformance.md"
+    page.write_text(report(found))
+    bad = [each for each in found if not each.good]
+    print(f"{len(found)} tables, {len(bad)} differ: {page}")
+    for each in bad:
+        print(f"  {each.table}: {each.note}")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
