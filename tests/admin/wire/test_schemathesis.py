@@ -19,7 +19,17 @@ from lakeshare.settings import Secret
 from tests.admin.client import Client
 from tests.live import LiveServer, running
 
-KNOWN = {"user": "annie", "group": "team", "policy": "reader", "access_key": "LSAKEXAMPLE", "setting": "region"}
+KNOWN = {
+    "user": "annie",
+    "group": "team",
+    "policy": "reader",
+    "access_key": "LSAKEXAMPLE",
+    "setting": "region",
+    "share": "sales",
+    "schema": "HR",
+    "recipient": "acme",
+    "source": "elsewhere",
+}
 READER = {"Version": "2012-10-17", "Statement": {"Effect": "Allow", "Action": "s3:GetObject", "Resource": "*"}}
 
 
@@ -52,6 +62,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
         root.ok("PUT", f"/groups/{KNOWN['group']}")
         root.ok("PUT", f"/policies/{KNOWN['policy']}", READER)
         root.ok("POST", "/access-keys", {"access_key": KNOWN["access_key"]})
+        root.ok("POST", "/shares", {"name": KNOWN["share"], "schemas": [{"name": KNOWN["schema"]}]})
+        root.ok("POST", "/recipients", {"name": KNOWN["recipient"], "shares": [KNOWN["share"]]})
         yield live
 
 
