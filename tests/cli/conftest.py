@@ -18,10 +18,17 @@ PATIENCE_SECONDS = 120
 
 
 def is_of_the_user(name: str) -> bool:
-    """Say whether a variable is about how whoever runs the tests reaches servers."""
-    bundles = ("REQUESTS_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR", "CURL_CA_BUNDLE", "NO_COLOR")
+    """Say whether a variable is about how whoever runs the tests reaches servers, or runs Python."""
+    theirs = (
+        "REQUESTS_CA_BUNDLE",
+        "SSL_CERT_FILE",
+        "SSL_CERT_DIR",
+        "CURL_CA_BUNDLE",
+        "NO_COLOR",
+        "PYTHONDONTWRITEBYTECODE",
+    )
     ours = name.startswith(("LAKESHARE_", "MC_")) and name != "LAKESHARE_CONFIG_DIR"
-    return ours or name in bundles or name.lower().endswith("_proxy")
+    return ours or name in theirs or name.lower().endswith("_proxy")
 
 
 @dataclass(frozen=True)
@@ -53,6 +60,7 @@ class Cli:
 
     home: Path
     environment: dict[str, str] = field(default_factory=dict)
+    bytecode: Path | None = None
 
     @property
     def config(self) -> Path:
@@ -61,6 +69,8 @@ class Cli:
     @property
     def env(self) -> dict[str, str]:
         paths = {"HOME": str(self.home), "LAKESHARE_CONFIG_DIR": str(self.home / "config"), "TZ": "UTC"}
+        if self.bytecode:
+            paths["PYTHONPYCACHEPREFIX"] = str(self.bytecode)
         kept = {name: value for name, value in clean_environment(**paths).items() if not is_of_the_user(name)}
         return kept | self.environment
 
@@ -99,12 +109,18 @@ class Cli:
         self("alias", "set", alias, server.endpoint, server.access_key, server.secret_key, *more)
 
 
+@pytest.fixture(scope="session")
+def bytecode(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for bytecode, so that only the first command has to compile."""
+    return tmp_path_factory.mktemp("bytecode")
+
+
 @pytest.fixture
-def cli(tmp_path: Path) -> Cli:
+def cli(tmp_path: Path, bytecode: Path) -> Cli:
     """A user without aliases."""
     home = tmp_path / "home"
     home.mkdir()
-    return Cli(home)
+    return Cli(home, bytecode=bytecode)
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ import os
 
 import pytest
 
+from lakeshare.cli.remote.body import Slice
 from tests.cli.conftest import Cli
 from tests.cli.meddler import Meddler, meddling
 from tests.live import LiveServer
@@ -96,3 +97,36 @@ def test_a_page_in_place_of_xml_is_told(lake: Cli, live_server: LiveServer):
         through(lake, relay, live_server)
         assert "does not answer as S3 does" in lake("ls", "rough", code=5).err
         assert "does not answer as S3 does" in lake("ls", "rough/bucket", code=5).err
+
+
+def test_a_redirect_is_told(lake: Cli, live_server: LiveServer):
+    """A server that sends requests elsewhere is not followed: a signature is for one place."""
+    moved = b"HTTP/1.1 307 Temporary Redirect\r\nLocation: http://example.com/\r\nContent-Length: 0\r\n\r\n"
+
+    def meddle(relay: Meddler, number: int, sent: int, chunk: bytes) -> bytes:
+        return moved
+
+    with meddling(live_server.host, live_server.port, meddle) as relay:
+        through(lake, relay, live_server)
+        assert "elsewhere" in lake("ls", "rough", code=1).err
+
+
+def test_a_proxy_is_used(lake: Cli, live_server: LiveServer):
+    """HTTP_PROXY names a proxy, which is asked for whole URLs, and NO_PROXY takes hosts out."""
+    with meddling(live_server.host, live_server.port, lambda relay, number, sent, chunk: chunk) as relay:
+        lake.environment = {"HTTP_PROXY": relay.url}
+        lake("ls", "lake")
+        assert relay.count == 1
+        lake.environment |= {"NO_PROXY": live_server.host}
+        lake("ls", "lake")
+        assert relay.count == 1
+
+
+def test_a_file_that_shrinks_is_told(lake: Cli, bucket: str, monkeypatch: pytest.MonkeyPatch, quick):
+    """An upload whose file becomes shorter ends with an error, and no object is there."""
+    source = lake.home / "file"
+    source.write_bytes(bytes(MIB))
+    slices = "lakeshare.cli.transfer.upload.Slice"
+    monkeypatch.setattr(slices, lambda path, offset, size: Slice(path, offset, size + 1))
+    assert "became shorter" in quick("cp", source, f"{bucket}/file", code=1).err
+    assert quick("ls", bucket).out == ""

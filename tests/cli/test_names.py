@@ -97,7 +97,7 @@ def test_no_single_key_names_a_folder_above(quick: Quick, lake: Cli, bucket: str
 
 
 def test_a_link_in_the_target_leads_nowhere(quick: Quick, lake: Cli, bucket: str, tmp_path: Path):
-    """A symbolic link that lies in the target is not followed out of it; one to a file is replaced, not written through."""
+    """A symbolic link in the target is not followed out of it; one to a file is replaced, not written through."""
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "victim").write_text("untouched")

@@ -29,6 +29,7 @@ _OPEN_TO_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 NO_SECRET = Secret("")
+DEFAULT_REGION = "us-east-1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,7 @@ class Alias:
     session_token: Secret = NO_SECRET
     ca_cert: str = ""
     source: str = ""
+    region: str = DEFAULT_REGION
 
 
 def config_dir(environ: Mapping[str, str]) -> Path:
@@ -158,7 +160,7 @@ class AliasFile:
 def _decode(name: str, raw: Any, source: str) -> Alias:
     if not isinstance(raw, dict) or not isinstance(raw.get("url"), str):
         raise ClientError(f"the alias {name!r} in {source} has no url", f"lakeshare alias set {name} URL KEY SECRET")
-    text = {key: str(raw.get(key) or "") for key in ("accessKey", "secretKey", "sessionToken", "caCert")}
+    text = {key: str(raw.get(key) or "") for key in ("accessKey", "secretKey", "sessionToken", "caCert", "region")}
     return Alias(
         name,
         raw["url"].rstrip("/"),
@@ -167,6 +169,7 @@ def _decode(name: str, raw: Any, source: str) -> Alias:
         Secret(text["sessionToken"]),
         text["caCert"],
         source,
+        text["region"] or DEFAULT_REGION,
     )
 
 
@@ -180,6 +183,8 @@ def _encode(alias: Alias) -> dict[str, str]:
     }
     if alias.session_token:
         content["sessionToken"] = alias.session_token.reveal()
+    if alias.region != DEFAULT_REGION:
+        content["region"] = alias.region
     if alias.ca_cert:
         content["caCert"] = alias.ca_cert
     return content

@@ -1,6 +1,7 @@
 """Cutting objects into parts."""
 
 import hashlib
+from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,7 +18,7 @@ def test_parts_cover_the_whole(size: int):
     assert len(parts) <= PARTS_LIMIT
     assert [part.number for part in parts] == list(range(1, len(parts) + 1))
     assert parts[0].offset == 0
-    assert all(one.offset + one.size == two.offset for one, two in zip(parts, parts[1:], strict=False))
+    assert all(one.offset + one.size == two.offset for one, two in pairwise(parts))
     assert parts[-1].offset + parts[-1].size == size
     assert all(part.size >= PART_BYTES for part in parts[:-1])
     assert len({part.size for part in parts[:-1]}) <= 1

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from lakeshare.cli.aliases import Alias, checked_name, checked_url
+from lakeshare.cli.aliases import DEFAULT_REGION, Alias, checked_name, checked_url
 from lakeshare.cli.commands.arguments import ALIAS
 from lakeshare.cli.errors import DENIED, Misused, Refused
 from lakeshare.cli.flags import command
@@ -43,6 +43,9 @@ alias = lazy_group(
 @click.argument("access_key", default="", metavar="[KEY]")
 @click.argument("secret_key", default="", metavar="[SECRET]")
 @click.option("--session-token", default="", help="Token of temporary credentials.")
+@click.option(
+    "--region", default=DEFAULT_REGION, help="Region to sign for; Lakeshare takes any, other servers may not."
+)
 @click.option("--anonymous", is_flag=True, help="Ask without a key; only what everyone may read is there.")
 @click.option("--no-check", is_flag=True, help="Keep it without asking the server.")
 @click.option("--api", type=click.Choice(["S3v4"], case_sensitive=False), default="S3v4", hidden=True)
@@ -55,6 +58,7 @@ def set_(
     secret_key: str,
     *,
     session_token: str,
+    region: str,
     anonymous: bool,
     no_check: bool,
     api: str,
@@ -82,6 +86,7 @@ def set_(
         Secret(secret_key),
         Secret(session_token),
         bundle,
+        region=region,
     )
     if not no_check:
         _check(session, made)

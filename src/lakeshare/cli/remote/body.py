@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
+from lakeshare.cli.errors import ClientError
+
 CHUNK_BYTES = 1024**2
 """How much of a body is read, hashed and sent at a time."""
 
@@ -48,13 +50,15 @@ class Slice:
     size: int
 
     def chunks(self) -> Iterator[bytes]:
-        """Yield its bytes; fewer than `size` where the file has become shorter."""
+        """Yield its bytes; a file that has become shorter is told."""
         left = self.size
         with open(self.path, "rb", buffering=0) as file:  # noqa: PTH123 - a path as the system gave it
             file.seek(self.offset)
             while left > 0 and (chunk := file.read(min(CHUNK_BYTES, left))):
                 left -= len(chunk)
                 yield chunk
+        if left:
+            raise ClientError(f"{self.path} became shorter while it was read", "Try again when nobody writes to it.")
 
 
 EMPTY = Bytes()

@@ -73,7 +73,8 @@ class Server:
         self.connections = Connections(alias.url, trust, environ)
         self.stopped = threading.Event()
         token = alias.session_token or None
-        self.signer = Signer(Credentials(alias.access_key, alias.secret, token)) if alias.access_key else None
+        credentials = Credentials(alias.access_key, alias.secret, token)
+        self.signer = Signer(credentials, alias.region) if alias.access_key else None
 
     def stop(self) -> None:
         """End what is under way; later calls are refused unless they clean up."""
@@ -121,7 +122,7 @@ class Server:
             except Unreachable as reason:
                 error = reason
             else:
-                if response.status < 400:
+                if response.status < 300:
                     return connection, response
                 error = self._refusal(call, connection, response)
                 if response.status not in TRY_AGAIN:
@@ -205,6 +206,8 @@ class _Counter:
 
 _BY_STATUS = {
     301: ("PermanentRedirect", "the server sends requests elsewhere"),
+    302: ("Found", "the server sends requests elsewhere"),
+    307: ("TemporaryRedirect", "the server sends requests elsewhere"),
     400: ("BadRequest", "the server refused the request"),
     403: ("AccessDenied", "access is denied"),
     404: ("NoSuchKey", "it does not exist"),
