@@ -7,8 +7,9 @@ import json
 import sys
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 import delta_sharing
@@ -78,10 +79,10 @@ def one(reader: Recipient, root: Path, name: str, profile: str) -> Outcome:
     try:
         found = delta_sharing.load_as_pandas(url, use_delta_format=True)
     except Exception as reason:  # noqa: BLE001 - the client raises many things
-        text = _reason(str(reason))
-        if reader.query("t", DELTA).status_code != 200:
-            return Outcome(name, "refused to this client", text, files)
-        return Outcome(name, "served, and this client fails", text, files)
+        refusal = reader.query("t", DELTA)
+        if refusal.status_code != 200:
+            return Outcome(name, "refused to this client", refusal.json()["message"], files)
+        return Outcome(name, "served, and this client fails", _reason(str(reason)), files)
     if expected is None:
         return Outcome(name, "served, no oracle", "delta-rs cannot read it", files, len(found))
     return _compared(name, found, expected, files)
@@ -104,14 +105,14 @@ def _compared(name: str, found: pd.DataFrame, expected: pa.Table, files: int) ->
         return Outcome(name, "same count", "", files, len(found))
     columns = sorted(expected.column_names)
     ours = sorted(_row(row) for row in found[columns].itertuples(index=False))
-    theirs = sorted(_row(row) for row in expected.to_pandas()[columns].itertuples(index=False))
+    theirs = sorted(_row(row[each] for each in columns) for row in expected.to_pylist())
     if ours == theirs:
         return Outcome(name, "same rows", "", files, len(found))
     first = next((pair for pair in zip(ours, theirs, strict=True) if pair[0] != pair[1]), ("", ""))
     return Outcome(name, "differs", f"{first[0][:150]} is not {first[1][:150]}", files, len(found))
 
 
-def _row(row: tuple) -> str:
+def _row(row: Iterable[object]) -> str:
     return repr([_cell(each) for each in row])
 
 
@@ -124,7 +125,10 @@ def _cell(value: object) -> object:
         return [_cell(each) for each in value]
     if value is None or (isinstance(value, float) and pd.isna(value)) or value is pd.NaT:
         return None
-    if isinstance(value, pd.Timestamp):
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, datetime):
+        value = pd.Timestamp(value)
         return str(value.tz_convert("UTC").tz_localize(None) if value.tz is not None else value)
     return str(value)
 

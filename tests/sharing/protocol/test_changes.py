@@ -59,7 +59,10 @@ def test_ranges_end_where_they_are_told_to(reader: Recipient):
     [
         ({}, "No startingVersion or startingTimestamp provided for CDF read."),
         ({"startingVersion": 0, "startingTimestamp": "2024-01-01T00:00:00Z"}, "Multiple starting arguments provided"),
-        ({"startingVersion": 2, "endingVersion": 1}, "CDF range from start 2 to end 1 was invalid. End cannot be before"),
+        (
+            {"startingVersion": 2, "endingVersion": 1},
+            "CDF range from start 2 to end 1 was invalid. End cannot be before",
+        ),
         ({"startingVersion": 9}, "Start version cannot be greater than the latest version of the table(2)."),
         ({"startingVersion": -1}, "startingVersion cannot be negative."),
         ({"startingTimestamp": "soon"}, "Invalid startingTimestamp: soon"),
