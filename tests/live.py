@@ -16,7 +16,7 @@ from pathlib import Path
 
 ACCESS_KEY = "lakeshare-tests"
 SECRET_KEY = "tests/secret+key=0123456789"
-START_SECONDS = 30
+START_SECONDS = 90
 STOP_SECONDS = 45
 LOG_BYTES_SHOWN = 20_000
 

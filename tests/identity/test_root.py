@@ -109,7 +109,7 @@ def test_the_well_known_pair_is_warned_of_on_loopback(tmp_path: Path, address: s
 def test_the_well_known_pair_needs_a_switch_elsewhere(tmp_path: Path, address: str) -> None:
     """Where other machines can connect the well-known pair needs a switch besides, and is still warned of."""
     pair = ("minioadmin", "minioadmin")
-    with pytest.raises(RootCredentialsUnusable, match="allow_default_credentials"):
+    with pytest.raises(RootCredentialsUnusable, match="--allow-default-credentials"):
         load_root(tmp_path, settings(*pair, address=address))
     allowed = settings(*pair, address=address, allow_default_credentials="true")
     assert load_root(tmp_path, allowed).warnings
