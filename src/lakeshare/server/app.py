@@ -36,7 +36,7 @@ from lakeshare.server.opened import Opened, Scraper, disk_of, open_all
 from lakeshare.settings import Settings
 from lakeshare.sharing.data_keys import DataKeys
 from lakeshare.sharing.gate import RecipientGate
-from lakeshare.sharing.inspector import LogNames
+from lakeshare.sharing.inspection import OpenedTables
 from lakeshare.sharing.rates import Limits, Rates
 from lakeshare.sharing.room import Room as SharingRoom
 from lakeshare.sharing.wire.family import SharingFamily
@@ -140,14 +140,14 @@ class Rooms:
         opened = self.opened
         return SharingRoom(
             opened.shares,
-            LogNames(opened.store),
+            OpenedTables(opened.tables),
             opened.state,
             time.time,
             settings.delta_sharing_endpoint,
             settings.delta_sharing_oauth_expiry,
             settings.delta_sharing_url_expiry,
             opened.tables,
-            opened.ledger.count,
+            opened.count_read,
         )
 
     def _admin(self, sharing: SharingRoom) -> AdminRoom:

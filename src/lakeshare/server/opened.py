@@ -14,7 +14,7 @@ from lakeshare.identity.view import RootKey
 from lakeshare.settings import Settings
 from lakeshare.sharing.directory import ShareDirectory
 from lakeshare.sharing.tables import Tables
-from lakeshare.sharing.usage import Ledger
+from lakeshare.sharing.usage import Counts, Ledger, Subject
 from lakeshare.state.sqlite import SqliteState
 from lakeshare.storage.local.store import LocalStore
 from lakeshare.telemetry import metrics
@@ -52,6 +52,14 @@ class Opened:
                 take(event)
 
         return write_all
+
+    def count_read(self, subject: Subject, counts: Counts) -> None:
+        """Count what a recipient read: for the ledger, which is kept, and for the metrics."""
+        self.ledger.count(subject, counts)
+        names = (counts.recipient, counts.share, counts.table)
+        self.meter.add(metrics.SHARED_QUERIES, *names, amount=counts.queries)
+        self.meter.add(metrics.SHARED_FILES, *names, amount=counts.files)
+        self.meter.add(metrics.SHARED_BYTES, *names, amount=counts.bytes)
 
     def numbers(self) -> Iterator[Sample]:
         """Yield the numbers that the open things keep of themselves."""

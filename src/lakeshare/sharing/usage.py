@@ -32,13 +32,15 @@ _log = logging.getLogger("lakeshare.sharing")
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What was read: queries answered, files named in them, the bytes of those files. `table` is its newest name."""
+    """What was read: queries answered, files named in them, the bytes of those files; and the names of then."""
 
     queries: int = 0
     files: int = 0
     bytes: int = 0
     last_at: int = 0
     table: str = ""
+    share: str = ""
+    recipient: str = ""
 
     def plus(self, other: "Counts") -> "Counts":
         """Add two counts."""
@@ -48,6 +50,8 @@ class Counts:
             self.bytes + other.bytes,
             max(self.last_at, other.last_at),
             other.table or self.table,
+            other.share or self.share,
+            other.recipient or self.recipient,
         )
 
 

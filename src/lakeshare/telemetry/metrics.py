@@ -92,6 +92,21 @@ WORKERS = Metric("lakeshare_workers", Kind.GAUGE, "Worker processes.")
 STARTED = Metric("lakeshare_start_time_seconds", Kind.GAUGE, "When the server started, in Unix time.")
 DISK_FREE = Metric("lakeshare_disk_free_bytes", Kind.GAUGE, "Free bytes on the data disk.")
 DISK_TOTAL = Metric("lakeshare_disk_total_bytes", Kind.GAUGE, "Size of the data disk.")
+SHARED_QUERIES = Metric(
+    "lakeshare_sharing_queries_total",
+    Kind.COUNTER,
+    "Queries of shared tables, by who asked.",
+    ("recipient", "share", "table"),
+)
+SHARED_FILES = Metric(
+    "lakeshare_sharing_files_total",
+    Kind.COUNTER,
+    "Files that answers to those queries named.",
+    ("recipient", "share", "table"),
+)
+SHARED_BYTES = Metric(
+    "lakeshare_sharing_bytes_total", Kind.COUNTER, "Bytes of those files.", ("recipient", "share", "table")
+)
 BUILD = Metric("lakeshare_build_info", Kind.GAUGE, "The version, as a label.", ("version",))
 
 METRICS = (
@@ -117,6 +132,9 @@ METRICS = (
     STARTED,
     DISK_FREE,
     DISK_TOTAL,
+    SHARED_QUERIES,
+    SHARED_FILES,
+    SHARED_BYTES,
     BUILD,
 )
 BY_NAME: Mapping[str, Metric] = {metric.name: metric for metric in METRICS}

@@ -10,7 +10,7 @@ from lakeshare.sharing.room import Room
 from lakeshare.sharing.usage import Counts, totals
 
 GONE = "(removed)"
-"""Stands for a recipient or a share that is not there any more."""
+"""Stands beside, or for, the name of a recipient or a share that is not there any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,5 +43,13 @@ async def get_usage(room: Room, call: GetUsage) -> tuple[UsageRow, ...]:
     for subject, counts in (await totals(room.state)).items():
         if subject.recipient == (recipient or subject.recipient) and subject.share == (share or subject.share):
             reader, of = view.recipient_by_id(subject.recipient), view.share_by_id(subject.share)
-            rows.append(UsageRow(reader.name if reader else GONE, of.name if of else GONE, counts))
+            rows.append(
+                UsageRow(
+                    reader.name if reader else _gone(counts.recipient), of.name if of else _gone(counts.share), counts
+                )
+            )
     return tuple(sorted(rows, key=lambda row: (row.recipient, row.share, row.counts.table)))
+
+
+def _gone(name: str) -> str:
+    return f"{name} {GONE}".strip()

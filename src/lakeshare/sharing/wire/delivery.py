@@ -53,5 +53,6 @@ def count_read(room: Room, call: Call, located: Located, files: int, size_bytes:
     """Count what a recipient was told of."""
     if room.count is not None:
         subject = Subject(call.access.recipient.id, located.share.id, located.table.id)
-        name = f"{located.schema.name}.{located.table.name}"
-        room.count(subject, Counts(1, files, size_bytes, int(room.clock()), name))
+        table = f"{located.schema.name}.{located.table.name}"
+        names = (table, located.share.name, call.access.recipient.name)
+        room.count(subject, Counts(1, files, size_bytes, int(room.clock()), *names))
