@@ -75,11 +75,18 @@ class Edge:
 async def transmit(response: Response, scope: Scope, send: Send) -> None:
     """Send a response; a body that fails midway leaves the answer visibly unfinished."""
     body = _gathered(response.body, scope["method"])
+    if not (isinstance(body, bytes) and _replied(response, body, scope)):
+        await _send_parts(response, body, scope, send)
+
+
+def _replied(response: Response, body: bytes, scope: Scope) -> bool:
+    """Write a whole answer at once, and say whether that was possible."""
+    reply = scope.get("lakeshare.reply")
+    return reply is not None and reply(response.status, response.headers, body, _told_length(response))
+
+
+async def _send_parts(response: Response, body: Body, scope: Scope, send: Send) -> None:
     told = _told_length(response)
-    if isinstance(body, bytes):
-        reply = scope.get("lakeshare.reply")
-        if reply is not None and reply(response.status, response.headers, body, told):
-            return
     raw = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in response.headers]
     if told is None and isinstance(body, bytes | tuple) and response.status not in BODILESS:
         raw.append((b"content-length", b"%d" % _length(body)))
@@ -103,11 +110,10 @@ async def _transmit_counted(response: Response, scope: Scope, send: Send, after:
         sent += message.get("count", 0) or len(message.get("body", b""))
 
     try:
-        if isinstance(body, bytes):
-            await transmit(Response(response.status, response.headers, body), scope, send)
+        if isinstance(body, bytes) and _replied(response, body, scope):
             sent = len(body)
         else:
-            await transmit(response, scope, count)
+            await _send_parts(response, body, scope, count)
         whole = True
     finally:
         after(0 if scope["method"] == "HEAD" else sent, whole)
@@ -115,7 +121,11 @@ async def _transmit_counted(response: Response, scope: Scope, send: Send, after:
 
 def _gathered(body: Body, method: str) -> Body:
     """Return spans that are small together, and need no disk, as bytes."""
-    if not isinstance(body, tuple) or method == "HEAD" or _length(body) > SMALL_BYTES:
+    if not isinstance(body, tuple) or method == "HEAD":
+        return body
+    if len(body) == 1 and isinstance(body[0], bytes):
+        return body[0]
+    if _length(body) > SMALL_BYTES:
         return body
     found = [part if isinstance(part, bytes) else read_cached(part.path, part.offset, part.length) for part in body]
     blocks = [block for block in found if block is not None]

@@ -92,7 +92,7 @@ class Gate:
         now = self._clock()
         if self._guests is not None and (guest := _guest_key(request, self._guests.prefix)):
             return await self._authenticate_guest(request, self._guests, guest, now)
-        view = await self._directory.current()
+        view = self._directory.at_hand() or await self._directory.current()
         try:
             verified = verify(
                 request,

@@ -216,7 +216,7 @@ class Dispatcher:
                 peer=request.peer,
                 access_key=trace.caller.name or trace.claimed,
                 action=trace.name,
-                resources=tuple(need.resource for need in trace.needs),
+                resources=tuple([need.resource for need in trace.needs]),
                 decision=trace.decision,
                 status=status,
                 error=trace.error,

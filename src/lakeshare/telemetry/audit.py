@@ -36,9 +36,12 @@ _LINE = orjson.OPT_APPEND_NEWLINE | orjson.OPT_UTC_Z
 _log = logging.getLogger("lakeshare.telemetry")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class AuditEvent:
-    """Who asked for what, and what came of it. Holds no query string and no header that signs."""
+    """Who asked for what, and what came of it. Holds no query string and no header that signs.
+
+    Not frozen, since each request makes one and that would cost three times as much; nobody changes it.
+    """
 
     time: datetime
     request_id: str

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from lakeshare.errors import LakeshareError
 from lakeshare.http.request import Request
@@ -20,15 +20,16 @@ from lakeshare.objects.wire.faults import encode_fault, fault_of
 from lakeshare.objects.wire.routes import Operation, Route, Takes
 from lakeshare.storage.errors import NoSuchKey
 
-_SERVICES = frozenset({"s3"})
-
 Authorise = Callable[[Admission, Sequence[Need]], Awaitable[object]]
 """Allows all of the needs, or raises."""
 
 
 @dataclass(slots=True)
 class S3Match:
-    """A request that was found a route."""
+    """A request that was found a route. No body is read early: S3 names its digest in the head."""
+
+    services: ClassVar[frozenset[str]] = frozenset({"s3"})
+    early_limit_bytes: ClassVar[int] = 0
 
     room: Room
     request: Request
@@ -48,16 +49,6 @@ class S3Match:
         """Name the bucket where the host names it, and the path does not."""
         bucket = self.target.bucket
         return "" if self.request.raw_path.startswith(bucket, 1) else bucket
-
-    @property
-    def services(self) -> frozenset[str]:
-        """Name the services that the request may be signed for."""
-        return _SERVICES
-
-    @property
-    def early_limit_bytes(self) -> int:
-        """Read no body early: S3 names its digest in the head."""
-        return 0
 
     async def decode(self, admission: Admission, _early_body: bytes = b"") -> Operation:
         """Turn the head, and a bounded document where the operation takes one, into a value."""
