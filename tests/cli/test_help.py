@@ -11,7 +11,7 @@ from lakeshare.cli.groups import LazyGroup
 from lakeshare.cli.main import COMMANDS, SECTIONS, root
 from tests.cli.conftest import Cli
 
-ROW = re.compile(r"^\| `lakeshare ([a-z ]+?)(?: [A-Z\[].*)?` \|", re.MULTILINE)
+ROW = re.compile(r"^\| `lakeshare ([a-z -]+?)(?: [A-Z\[].*)?` \|", re.MULTILINE)
 HEADING = re.compile(r"^## lakeshare ([a-z]+)$", re.MULTILINE)
 OTHER_NAMES = ("admin user svcacct",)
 

@@ -259,3 +259,59 @@ def _file(lake: Cli, name: str) -> str:
     path = lake.home / name
     path.write_text(name)
     return str(path)
+
+
+def test_tags(quick: Quick, filled: str):
+    """Tags of an object and of a bucket are set, listed and removed."""
+    for place in (f"{filled}/a.txt", filled):
+        quick("tag", "set", place, "kind=a b&year=2026&ünï=%2Bx/y")
+        told = quick("tag", "list", "--json", place).record["tagset"]
+        assert told == {"kind": "a b", "year": "2026", "ünï": "+x/y"}
+        quick("tag", "rm", place)
+        assert quick("tag", "ls", "--json", place).record["tagset"] == {}
+    assert "no tags" in quick("tag", "set", filled, "nothing", code=2).err
+
+
+def test_anonymous(quick: Quick, lake: Cli, filled: str, live_server: LiveServer):
+    """Everyone reads below a prefix that is opened to them, and nothing beside it, until it is closed."""
+    quick("alias", "set", "open", live_server.endpoint, "--anonymous", "--no-check")
+    everyone = filled.replace("lake/", "open/")
+    quick("cat", f"{everyone}/sub/b.csv", code=4)
+    quick("anonymous", "set", "download", f"{filled}/sub/")
+    assert quick("cat", f"{everyone}/sub/b.csv").out == "x" * 2000
+    assert keys(quick("ls", "--json", f"{everyone}/sub/")) == ["b.csv", "deep/"]
+    quick("cat", f"{everyone}/a.txt", code=4)
+    quick("ls", everyone, code=4)
+    quick("anonymous", "set", "upload", f"{filled}/inbox/")
+    quick("cp", _file(lake, "x"), f"{everyone}/inbox/x/y")
+    quick("cat", f"{everyone}/inbox/x/y", code=4)
+    told = quick("anonymous", "get", "--json", filled).records
+    assert {(item["bucket"], item["permission"]) for item in told} == {
+        (f"{filled}/sub", "download"), (f"{filled}/inbox", "upload"),
+    }  # fmt: skip
+    quick("anonymous", "set", "private", f"{filled}/sub/")
+    quick("cat", f"{everyone}/sub/b.csv", code=4)
+    quick("anonymous", "set", "private", f"{filled}/inbox/")
+    assert quick("anonymous", "get-json", "--json", filled).record["policy"] == {}
+
+
+def test_a_policy_of_ones_own_is_kept(quick: Quick, lake: Cli, filled: str):
+    """`anonymous set` leaves what a bucket's policy says besides; `set-json` replaces all of it."""
+    bucket = filled.partition("/")[2]
+    mine = {
+        "Sid": "Mine",
+        "Effect": "Deny",
+        "Principal": "*",
+        "Action": "s3:DeleteObject",
+        "Resource": f"arn:aws:s3:::{bucket}/*",
+    }
+    (lake.home / "policy.json").write_text(json.dumps({"Version": "2012-10-17", "Statement": [mine]}))
+    quick("anonymous", "set-json", "policy.json", filled)
+    quick("anonymous", "set", "public", filled)
+    assert {item["permission"] for item in quick("anonymous", "list", "--json", filled).records} <= {"public", "custom"}
+    quick("anonymous", "set", "none", filled)
+    assert quick("anonymous", "get-json", "--json", filled).record["policy"]["Statement"] == [mine]
+    assert quick("stat", "--json", filled).record["policy"] is True
+    (lake.home / "nothing.json").write_text("{}")
+    quick("anonymous", "set-json", "nothing.json", filled)
+    assert quick("stat", "--json", filled).record["policy"] is False

@@ -36,6 +36,8 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "rm": ("lakeshare.cli.commands.rm", "Remove objects."),
         "find": ("lakeshare.cli.commands.find", "Find objects by name, age and size."),
         "du": ("lakeshare.cli.commands.du", "Sum up what is there."),
+        "tag": ("lakeshare.cli.commands.tag", "Tags of buckets and objects."),
+        "anonymous": ("lakeshare.cli.commands.anonymous", "What everyone may do with a bucket, without a key."),
         "share": ("lakeshare.cli.commands.share", "Make links that need no key."),
     },
     "Sharing tables": {
@@ -49,6 +51,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "fsck": ("lakeshare.server.commands", "Check a data directory."),
         "backup": ("lakeshare.server.commands", "Copy a data directory while it is served."),
         "restore": ("lakeshare.server.commands", "Make a data directory from a backup."),
+        "state": ("lakeshare.server.state_commands", "Export, import and verify its small facts."),
     },
     "This program": {
         "completion": ("lakeshare.cli.commands.completion", "Print the completion for a shell."),

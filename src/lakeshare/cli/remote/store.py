@@ -2,11 +2,13 @@
 
 import base64
 import hashlib
+import json
 import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from typing import Any
 
 from lakeshare.cli.errors import ClientError, Refused, Unreachable
 from lakeshare.cli.remote import xml
@@ -24,6 +26,8 @@ PRESIGN_LIMIT_SECONDS = 7 * 86400
 
 _NOT_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 _NONE: Mapping[str, str] = {}
+
+Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,13 +101,50 @@ class Store:
         answer = self._bucket("GET", bucket, (("location", ""),))
         return _document(answer, "LocationConstraint", self.name).text or "us-east-1"
 
-    def has_policy(self, bucket: str) -> bool:
-        """Say whether a bucket has a policy of its own."""
+    def policy(self, bucket: str) -> Json | None:
+        """Return a bucket's policy; None where it has none."""
         try:
-            self._bucket("GET", bucket, (("policy", ""),))
-        except Refused:
-            return False
-        return True
+            answer = self._bucket("GET", bucket, (("policy", ""),))
+        except Refused as error:
+            if error.code == "NoSuchBucketPolicy":
+                return None
+            raise
+        document: Json = json.loads(answer.body)
+        return document
+
+    def set_policy(self, bucket: str, policy: Json | None) -> None:
+        """Give a bucket a policy, or take it away."""
+        if policy is None:
+            self._bucket("DELETE", bucket, (("policy", ""),))
+        else:
+            self._bucket("PUT", bucket, (("policy", ""),), body=Bytes(json.dumps(policy).encode()))
+
+    def tags(self, bucket: str, key: str) -> dict[str, str]:
+        """Return the tags of an object, or of a bucket where there is no key."""
+        try:
+            answer = self.server.ask(self._tagging("GET", bucket, key))
+        except Refused as error:
+            if error.code == "NoSuchTagSet":
+                return {}
+            raise
+        sets = _document(answer, "Tagging", self.named(bucket, key)).all("TagSet")
+        return {node.text_of("Key"): node.text_of("Value") for one in sets for node in one.all("Tag")}
+
+    def set_tags(self, bucket: str, key: str, tags: Mapping[str, str]) -> None:
+        """Give an object, or a bucket, tags in place of those it has."""
+        if not tags:
+            self.server.ask(self._tagging("DELETE", bucket, key))
+            return
+        inner = "".join(
+            f"<Tag><Key>{xml.escape(name)}</Key><Value>{xml.escape(value)}</Value></Tag>"
+            for name, value in tags.items()
+        )
+        body = f"<Tagging><TagSet>{inner}</TagSet></Tagging>".encode()
+        call = self._tagging("PUT", bucket, key)
+        self.server.ask(replace(call, body=Bytes(body), headers={"content-md5": _md5(body)}))
+
+    def _tagging(self, method: str, bucket: str, key: str) -> Call:
+        return Call(method, path_of(bucket, key), (("tagging", ""),), named=self.named(bucket, key))
 
     def head(self, bucket: str, key: str, version: str = "") -> ObjectFacts:
         """Return an object's facts."""
@@ -167,8 +208,7 @@ class Store:
             for item in batch
         )
         body = f"<Delete><Quiet>true</Quiet>{objects}</Delete>".encode()
-        headers = {"content-md5": base64.b64encode(hashlib.md5(body, usedforsecurity=False).digest()).decode()}
-        answer = self._bucket("POST", bucket, (("delete", ""),), headers, Bytes(body))
+        answer = self._bucket("POST", bucket, (("delete", ""),), {"content-md5": _md5(body)}, Bytes(body))
         failed = {
             (node.text_of("Key"), node.text_of("VersionId")): Refused(
                 403, node.text_of("Code"), node.text_of("Message"), self.named(bucket, node.text_of("Key"))
@@ -200,6 +240,11 @@ class Store:
             if error.code == "NoSuchKey":  # A HEAD says 404 and no more.
                 raise Refused(404, "NoSuchBucket", "there is no such bucket", self.named(bucket)) from None
             raise
+
+
+def _md5(body: bytes) -> str:
+    """Write a body's MD5 as the header has it that S3 asks for beside some documents."""
+    return base64.b64encode(hashlib.md5(body, usedforsecurity=False).digest()).decode()
 
 
 def path_of(bucket: str, key: str = "") -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from lakeshare.cli.errors import ClientError, Missing, Misused
+from lakeshare.cli.errors import DENIED, ClientError, Missing, Misused, Refused
 from lakeshare.cli.output import Failure
 from lakeshare.cli.places import Local, Place, Remote, unknown_alias
 from lakeshare.cli.session import Session
@@ -118,9 +118,14 @@ def _for_file(session: Session, item: Item, target: Place, *, several: bool) -> 
 
 
 def _is_prefix(session: Session, target: Remote) -> bool:
-    """Say whether there are objects below a target, which makes it a folder as for `cp`."""
-    prefix = target.as_folder().key
-    return any(True for _ in session.store(target.alias).listing.objects(target.bucket, prefix, limit=1))
+    """Say whether there are objects below a target, which makes it a folder as for `cp`; not to who may only write."""
+    found = session.store(target.alias).listing.objects(target.bucket, target.as_folder().key, limit=1)
+    try:
+        return next(found, None) is not None
+    except Refused as error:
+        if error.exit_code == DENIED:
+            return False
+        raise
 
 
 def _needs_recursive(session: Session, source: Place) -> ClientError:
