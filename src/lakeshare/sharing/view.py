@@ -168,6 +168,11 @@ class View:
         """Every remote source, by name."""
         return tuple(sorted(self._all(SOURCES), key=lambda source: source.name))
 
+    @property
+    def keys(self) -> Keys | None:
+        """The sealed key that all others are derived from."""
+        return self._one(KEYS, "root")
+
     def key(self, purpose: str) -> bytes | None:
         """Return the key for one purpose, the same in every worker; None before anything is shared."""
         root = self._root_key
@@ -255,7 +260,7 @@ class View:
 
     @cached_property
     def _root_key(self) -> bytes | None:
-        keys: Keys | None = self._one(KEYS, "root")
+        keys = self.keys
         return None if keys is None else self.vault.open(keys.sealed, PLACE_OF_KEYS)
 
     @cached_property

@@ -355,3 +355,22 @@ def test_bodies_are_read_strictly(root: Client, share: str):
         ({"endpoint": "nowhere"}, "BadEndpoint"),
     ):
         assert root.call("POST", f"/shares/{share}/tokens", body).code == code, json.dumps(body)
+
+
+def test_what_is_read_is_counted(root: Client, share: str, fresh: Callable[[str], str]):
+    """A query is counted for its recipient, share and table, in the admin API and in the metrics."""
+    acme = fresh("acme")
+    root.ok("POST", "/recipients", {"name": acme, "shares": [share]})
+    token = root.ok("POST", f"/recipients/{acme}/tokens", {})["secret"]
+    headers = {"authorization": f"Bearer {token}", "content-type": "application/json"}
+    for _ in range(3):
+        path = f"{SHARING}/shares/{share}/schemas/HR/tables/staff/query"
+        assert root.send("POST", path, b"{}", headers).status == 200
+    label = f'{{recipient="{acme}",share="{share}",table="HR.staff"}}'
+    assert f"lakeshare_sharing_queries_total{label} 3\n" in root.raw("GET", "/metrics").body.decode()
+    deadline = time.monotonic() + 30
+    rows: list[dict] = []
+    while time.monotonic() < deadline and sum(row["queries"] for row in rows) < 3:
+        time.sleep(0.5)
+        rows = root.ok("GET", f"/sharing/usage?recipient={acme}")["usage"]
+    assert [(row["share"], row["table"], row["queries"], row["files"]) for row in rows] == [(share, "HR.staff", 3, 0)]

@@ -19,6 +19,8 @@ from lakeshare.identity.records import (
     place_of_user,
 )
 from lakeshare.identity.vault import SecretUnreadable, Vault
+from lakeshare.sharing import records as sharing
+from lakeshare.sharing.model.sources import place_of_source
 from lakeshare.state.errors import CorruptValue
 from lakeshare.state.export import Summary, exported, import_state, read_export
 from lakeshare.state.keys import Key, is_under
@@ -117,10 +119,21 @@ def _session_keys(vault: Vault, record: Record) -> object:
     return [vault.open(sealed, PLACE_OF_SESSION_KEYS) for sealed in SESSION_KEYS.read(record).value.sealed_keys]
 
 
+def _sharing_keys(vault: Vault, record: Record) -> object:
+    return vault.open(sharing.KEYS.read(record).value.sealed, sharing.PLACE_OF_KEYS)
+
+
+def _source(vault: Vault, record: Record) -> object:
+    source = sharing.SOURCES.read(record).value
+    return vault.open(source.sealed_secret, place_of_source(source.name, source.uid))
+
+
 _SEALED: tuple[tuple[Key, Callable[[Vault, Record], object]], ...] = (
     (USERS.prefix, _user),
     (ACCOUNTS.prefix, _account),
     (SESSION_KEYS.prefix, _session_keys),
+    (sharing.KEYS.prefix, _sharing_keys),
+    (sharing.SOURCES.prefix, _source),
 )
 
 
