@@ -1,9 +1,10 @@
-"""Answers of many lines: written on a thread, some thousand at a time, no faster than they are read.
+"""Answers of many lines: written on a thread, some thousand at a time, one step ahead of what is being sent.
 
 A failure before the first lines is an answer like any other. One after them ends the stream so that a client must
 notice: by a last line that says so where the client knows that line, else the body is cut short.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -57,9 +58,14 @@ class Stream:
 
     async def _body(self, begun: bytes) -> AsyncIterator[bytes]:
         try:
-            yield await self._packed(begun)
-            while (chunk := await self._next()) is not None:
-                yield await self._packed(chunk)
+            chunk: bytes | None = begun
+            while chunk is not None:
+                ahead = asyncio.ensure_future(self._step())
+                try:
+                    yield await self._packed(chunk)
+                    await self._may_go_on()
+                finally:
+                    chunk = await ahead
             last = b"" if self.ending is None else self.ending()
         except LakeshareError as error:
             if self.ending is None:
@@ -70,10 +76,9 @@ class Stream:
         if self._pack is not None:
             yield self._pack.flush()
 
-    async def _next(self) -> bytes | None:
+    async def _may_go_on(self) -> None:
         if self.still is not None:
             await self.still()
-        return await self._step()
 
     async def _step(self) -> bytes | None:
         """Make the next lines; a step that makes none is passed over."""
