@@ -1,4 +1,4 @@
-"""Everything that sharing hands out reads what was shared, and nothing else: it cannot write, list, or read beside it."""
+"""Whatever sharing hands out reads what was shared: it cannot write, list, or read beside it."""
 
 from urllib.parse import parse_qs, urlsplit
 
