@@ -35,7 +35,7 @@ async def test_a_token_says_who_asks(estate: Estate):
     for scheme in ("Bearer", "bearer", "BEARER"):
         admission = await door.authenticate(request(f"{scheme} {issued.secret.reveal()}"), SERVICES)
         assert admission.caller.kind is CallerKind.RECIPIENT
-        assert admission.caller.name == issued.credential.id
+        assert admission.caller.name == f"{issued.recipient.name}/{issued.credential.id}"
         assert [share.name for share in admission.access.shares] == ["sales"]
     assert heard == [(issued.credential.id, estate.now, PEER)] * 3
 

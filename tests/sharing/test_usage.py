@@ -5,6 +5,8 @@ import asyncio
 import pytest
 
 from lakeshare.sharing import usage
+from lakeshare.sharing.operations import tokens
+from lakeshare.sharing.operations.tokens import TokenCall
 from lakeshare.sharing.operations.usage import GONE, GetUsage, get_usage
 from lakeshare.sharing.usage import COUNTS, Counts, Ledger, Subject, last_used, totals
 from lakeshare.state.port import State
@@ -148,3 +150,21 @@ async def test_usage_is_shown_by_names(any_estate: Estate):
         ("acme", "sales", 2),
     ]
     assert [row.recipient for row in await get_usage(any_estate.room, GetUsage("acme", "sales"))] == ["acme"]
+
+
+async def test_what_belongs_to_nobody_is_cleared(any_estate: Estate):
+    """Uses of tokens that are gone are cleared at once, counts of recipients that are gone after more than a year."""
+    made = await any_estate.share("sales", "HR/staff")
+    await any_estate.recipient("acme", "sales")
+    acme = (await any_estate.view()).recipient("acme")
+    kept, gone = await any_estate.recipient_token("acme"), await any_estate.share_token("sales")
+    ledger = Ledger(any_estate.state, 0)
+    for issued in (kept, gone):
+        ledger.used(await any_estate.admit(issued), NOW, PEER)
+    for recipient, at in ((acme.id, 1), ("gone", 1), ("left lately", int(NOW))):
+        ledger.count(Subject(recipient, made.share.id, "t1"), Counts(1, 1, 1, at, "HR.staff"))
+    await ledger.flush()
+    await tokens.remove_token(any_estate.room, TokenCall(gone.credential.id, tokens.DELETE))
+    assert await usage.clear_gone(any_estate.state, await any_estate.view(), NOW) == 2
+    assert await last_used(any_estate.state, [kept.credential.id, gone.credential.id]) == {kept.credential.id: int(NOW)}
+    assert {subject.recipient for subject in await totals(any_estate.state)} == {acme.id, "left lately"}

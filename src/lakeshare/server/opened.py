@@ -94,6 +94,7 @@ def open_all(root: Path, settings: Settings, credentials: RootCredentials, worke
     store = LocalStore.open_root(root, settings.free_space_watermark)
     secrets = vault.Vault.load(root / vault.FILE_NAME)
     root_key = RootKey(credentials.access_key, credentials.secret)
+    shares = ShareDirectory(state, secrets)
     opened = Opened(
         store,
         state,
@@ -101,8 +102,8 @@ def open_all(root: Path, settings: Settings, credentials: RootCredentials, worke
         open_audit(root, settings, worker),
         Webhook(settings.audit_webhook, settings.audit_webhook_token) if settings.audit_webhook else None,
         board.meter(worker),
-        ShareDirectory(state, secrets),
-        Ledger(state, worker),
+        shares,
+        Ledger(state, worker, shares.current),
         Tables(store, root / "cache" / "tables"),
     )
     opened.meter.watch(opened.numbers)

@@ -73,7 +73,8 @@ class RecipientGate:
         access = self._admit(view, bearer_of(request), now, request.peer)
         self._rates.take(access.credential.id, now)
         self._used(access, now, request.peer)
-        caller = Caller(CallerKind.RECIPIENT, access.credential.id, user=f"recipient/{access.recipient.name}")
+        name = access.recipient.name
+        caller = Caller(CallerKind.RECIPIENT, f"{name}/{access.credential.id}", user=f"recipient/{name}")
         return RecipientAdmission(caller, None, circumstances, access, view)
 
     async def authorise(self, admission: Admission, needs: Sequence[Need]) -> Decision:

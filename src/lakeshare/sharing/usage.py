@@ -7,14 +7,15 @@ These keys lie beside those of sharing, so that a count is no change of what is 
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Sequence
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 
 from lakeshare.errors import LakeshareError
-from lakeshare.sharing.view import Access
+from lakeshare.sharing.view import Access, View
 from lakeshare.state.keyspace import Keyspace
-from lakeshare.state.port import Change, State, Transaction
+from lakeshare.state.port import Change, Delete, State, Transaction
 
 FLUSH_SECONDS = 10.0
 BATCH = 250
@@ -23,6 +24,11 @@ KEPT = 10_000
 """Facts that wait in memory; of more tables than that, what is read between two flushes counts for their share."""
 USED_STEP_SECONDS = 30
 """How exactly it is known when a credential was last used."""
+SWEEPER = 0
+"""The worker that clears what belongs to nobody any more."""
+SWEEP_SECONDS = 3_600.0
+REMEMBERED_SECONDS = 400 * 86_400
+"""How long it is known what a recipient read that is not there any more: a year's bill can be written."""
 FEW = 50
 """Credentials that are looked up one by one; of more, all are read."""
 OTHERS = "*"
@@ -81,9 +87,12 @@ USES = Keyspace(("usage", "credential"), Use)
 class Ledger:
     """What one worker has counted, and writes down."""
 
-    def __init__(self, state: State, worker: int) -> None:
+    def __init__(self, state: State, worker: int, current: Callable[[], Awaitable[View]] | None = None) -> None:
+        """Take state, the worker's number, and what tells which credentials and recipients there are."""
         self._state = state
         self._worker = str(worker)
+        self._current = current if worker == SWEEPER else None
+        self._swept_at = 0.0
         self._counts: dict[Subject, Counts] = {}
         self._uses: dict[str, Use] = {}
         self._written: dict[str, int] = {}
@@ -152,6 +161,10 @@ class Ledger:
             with suppress(TimeoutError):
                 await asyncio.wait_for(stopping.wait(), FLUSH_SECONDS)
             await self.flush()
+            if self._current is not None and time.monotonic() - self._swept_at > SWEEP_SECONDS:
+                self._swept_at = time.monotonic()
+                with suppress(LakeshareError):
+                    await clear_gone(self._state, await self._current(), time.time())
 
 
 async def last_used(state: State, credentials: Sequence[str]) -> dict[str, int]:
@@ -164,6 +177,22 @@ async def last_used(state: State, credentials: Sequence[str]) -> dict[str, int]:
             if credential in wanted:
                 found[credential] = max(found.get(credential, 0), stored.value.at)
     return found
+
+
+async def clear_gone(state: State, view: View, now: float) -> int:
+    """Clear the uses of credentials that are gone, and old counts of recipients that are; say how many."""
+    gone: list[Change] = []
+    async for use in USES.all(state):
+        credential = str(use.key[-2])
+        if view.token(credential) is None and view.client(credential) is None:
+            gone.append(Delete(use.key))
+    async for counted in COUNTS.all(state):
+        recipient = str(counted.key[len(COUNTS.prefix)])
+        if counted.value.last_at + REMEMBERED_SECONDS < now and view.recipient_by_id(recipient) is None:
+            gone.append(Delete(counted.key))
+    for start in range(0, len(gone), BATCH):
+        await state.commit(Transaction(changes=tuple(gone[start : start + BATCH])))
+    return len(gone)
 
 
 async def totals(state: State) -> dict[Subject, Counts]:
