@@ -92,7 +92,7 @@ def test_ls_and_rm_stand_for_list_and_remove():
 def test_the_shared_flags_are_everywhere():
     """--json, --ca-cert and the others are taken by every client command and group."""
     for words, command in ALL.items():
-        if words in SECTIONS["A data directory"]:
+        if words.split()[0] in SECTIONS["A data directory"]:
             continue
         names = {option for parameter in command.params for option in parameter.opts}
         assert {"--json", "--quiet", "--ca-cert", "--insecure", "--config-dir", "--no-color"} <= names, words

@@ -201,8 +201,10 @@ def test_the_quickstart_works_from_its_first_line_to_its_last(tmp_path: Path):
             "lakeshare table share create myaistor/analytics-share HR \\\n"
             '  "employees:delta:analytics:employees/" \\\n  --description "Analytics for current employees"'
         )
-        extract = f"{sys.executable} -c \"import json,sys; p=json.load(sys.stdin)['profile']; " \
-            "print(p if isinstance(p, str) else json.dumps(p))\""  # fmt: skip
+        program = (
+            "import json,sys; p=json.load(sys.stdin)['profile']; print(p if isinstance(p, str) else json.dumps(p))"
+        )
+        extract = f'{sys.executable} -c "{program}"'
         typed(
             "lakeshare table share token create myaistor/analytics-share \\\n  --expires 90d \\\n"
             '  --description "Access to analytics share for HR-associated tables" \\\n'

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from lakeshare.settings import Secret
 from lakeshare.state.codec import decode, encode, reader
 
-
 NO_SECRET = Secret("s")
 
 

@@ -151,7 +151,7 @@ def report(found: list[Outcome]) -> str:
         "# Golden Delta tables, read through a share",
         "",
         "Each table of delta-io's golden set is shared by a live server and read by the `delta-sharing` package for",
-        "Python in the delta format; delta-rs reads it from where it lies. `scripts/delta-conformance` writes this page.",
+        "Python in the delta format; delta-rs reads it where it lies. `scripts/delta-conformance` writes this page.",
         "",
         "| outcome | tables |",
         "|---|---|",

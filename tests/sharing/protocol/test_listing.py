@@ -39,7 +39,7 @@ def test_pages_hold_every_table_once(reader: Recipient):
 
 
 def test_a_page_of_none_says_how_to_go_on(reader: Recipient):
-    """maxResults may be 0: no item, and a token."""
+    """MaxResults may be 0: no item, and a token."""
     page = reader.get("/shares", maxResults=0).json()
     assert page["items"] == []
     assert [each["name"] for each in reader.get("/shares", pageToken=page["nextPageToken"]).json()["items"]] == ["main"]

@@ -86,7 +86,7 @@ def test_a_limit_needs_no_more_files_than_hold_it(reader: Recipient):
 
 
 def test_the_last_line_is_sent_to_who_asked_for_it(reader: Recipient):
-    """endStreamAction comes with includeRefreshToken, maxFiles or the capability, and never unasked."""
+    """EndStreamAction comes with includeRefreshToken, maxFiles or the capability, and never unasked."""
     assert "endStreamAction" not in reader.lines("days")[-1]
     assert "refreshToken" in reader.lines("days", includeRefreshToken=True)[-1]["endStreamAction"]
     asked = {"delta-sharing-capabilities": "responseformat=parquet;includeEndStreamAction=true"}
@@ -158,7 +158,7 @@ def test_bodies_that_cannot_be_read_are_refused(reader: Recipient, body: bytes):
 
 
 def test_an_answer_is_compressed_for_who_takes_that(reader: Recipient):
-    """gzip is used where it is asked for, and the same lines are in it."""
+    """Gzip is used where it is asked for, and the same lines are in it."""
     url = reader.profile["endpoint"] + reader.of("days", "query")
     plain = requests.post(url, json={}, headers={**reader.headers, "Accept-Encoding": "identity"}, timeout=30)
     assert "content-encoding" not in plain.headers
