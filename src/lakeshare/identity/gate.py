@@ -116,11 +116,9 @@ class Gate:
         """
         secret = await guests.secret_of(guest)
         try:
-            if self._throttle.blocked(now, guest, request.peer):
-                raise TooManyFailures(guest, request.peer)
+            self._bear(now, guest, request.peer)
             verified = verify(request, lambda key: secret if key == guest else None, now, _S3, allow_v2=False)
-            if verified is None or verified.access_key != guest:
-                raise AccessKeyUnknown(guest)
+            verified = _signed_by(guest, verified)
             caller = await guests.resolve(guest, now, verified.session_token)
         except (AccessKeyUnknown, SignatureMismatch) as refusal:
             self._throttle.failed(now, refusal.access_key, request.peer)
@@ -144,10 +142,13 @@ class Gate:
         tags = await self._holdings.tags_of(*named)
         return need._replace(facts=(*need.facts, *((EXISTING_TAG + key, value) for key, value in tags)))
 
+    def _bear(self, now: float, access_key: str, peer: str) -> None:
+        if self._throttle.blocked(now, access_key, peer):
+            raise TooManyFailures(access_key, peer)
+
     def _lookup(self, request: Request, view: View, now: float) -> KeyLookup:
         def secret_of(access_key: str) -> Secret | None:
-            if self._throttle.blocked(now, access_key, request.peer):
-                raise TooManyFailures(access_key, request.peer)
+            self._bear(now, access_key, request.peer)
             return view.secret_of(access_key, _session_token(request))
 
         return secret_of
@@ -171,6 +172,12 @@ def _guest_key(request: Request, prefix: str) -> str:
         return ""
     value = request.raw_query[at + len(_CREDENTIAL_PARAM) :].partition("&")[0]
     return unquote(value).partition("/")[0]
+
+
+def _signed_by(guest: str, verified: Verified | None) -> Verified:
+    if verified is None or verified.access_key != guest:
+        raise AccessKeyUnknown(guest)
+    return verified
 
 
 def _session_token(request: Request) -> Secret | None:

@@ -138,7 +138,7 @@ def test_a_table_may_not_name_files_elsewhere(provider: Provider):
     """A log that points out of the table's folder shares nothing of what is there."""
     provider.put("private/secret.parquet", b"PAR1 secret")
     metadata = {"metaData": {"id": "11111111-1111-1111-1111-111111111111", "format": {"provider": "parquet"},
-                "schemaString": '{"type":"struct","fields":[]}', 
+                "schemaString": '{"type":"struct","fields":[]}',
                 "partitionColumns": [], "configuration": {}}}  # fmt: skip
     protocol = {"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}}
     paths = {
