@@ -13,8 +13,6 @@ from lakeshare.cli.remote.trust import Trust
 
 CONNECT_SECONDS = 10
 """How long a server has to accept a connection."""
-ANSWER_SECONDS = 120
-"""How long a server may be silent in the middle of a request."""
 _PORTS = {"http": 80, "https": 443}
 
 
@@ -38,14 +36,15 @@ class Connections:
         """What stands before a path in a request line: the whole URL for a proxy that does not tunnel."""
         return self._url if self._proxy and self._scheme == "http" else ""
 
-    def take(self, *, fresh: bool = False) -> tuple[http.client.HTTPConnection, bool]:
-        """Return a connection, and whether it was used before."""
+    def take(self, answer_seconds: float, *, fresh: bool = False) -> tuple[http.client.HTTPConnection, bool]:
+        """Return a connection whose answers may take so long, and whether it was used before."""
         with self._lock:
             if self._idle and not fresh:
                 connection = self._idle.pop()
                 self._busy.add(connection)
                 return connection, True
         connection = self._open()
+        connection.sock.settimeout(answer_seconds)
         with self._lock:
             self._busy.add(connection)
         return connection, False
@@ -98,7 +97,6 @@ class Connections:
         except OSError as reason:
             connection.close()
             raise self.explain(reason) from None
-        connection.sock.settimeout(ANSWER_SECONDS)
         return connection
 
     def explain(self, reason: Exception) -> Unreachable:

@@ -26,6 +26,10 @@ PAUSE_SECONDS = 0.25
 """How long to wait before the second attempt; each further wait is twice as long."""
 ANSWER_LIMIT_BYTES = 64 * 1024**2
 """Longest answer that is read into memory: a page of a listing is far below."""
+ANSWER_SECONDS = 120
+"""How long a server may be silent in the middle of a request."""
+CLEANUP_SECONDS = 5
+"""The same for a request that cleans up: somebody has pressed Ctrl-C and waits."""
 TRY_AGAIN = frozenset({429, 500, 502, 503, 504})
 
 Pairs = tuple[tuple[str, str], ...]
@@ -111,14 +115,15 @@ class Server:
     ) -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
         """Return a good answer, after as many attempts as that may take."""
         error: ClientError = Unreachable("no attempt was made")
-        for attempt in range(ATTEMPTS if call.repeatable else 1):
+        for attempt in range(ATTEMPTS if call.repeatable and not cleans_up else 1):
             if attempt:
                 self._pause(attempt)
             if self.stopped.is_set() and not cleans_up:
                 raise Interrupted
             sent = _Counter(moved)
             try:
-                connection, response = self._send(call, sent, fresh=attempt > 0 or not call.repeatable)
+                fresh = attempt > 0 or cleans_up or not call.repeatable
+                connection, response = self._send(call, sent, fresh=fresh, cleans_up=cleans_up)
             except Unreachable as reason:
                 error = reason
             else:
@@ -134,16 +139,21 @@ class Server:
         self.stopped.wait(PAUSE_SECONDS * 2 ** (attempt - 1) * random.uniform(0.5, 1.5))  # noqa: S311 - spreads load
 
     def _send(
-        self, call: Call, moved: Moved, *, fresh: bool
+        self, call: Call, moved: Moved, *, fresh: bool, cleans_up: bool
     ) -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
         headers = self.signed_headers(call)
-        connection, reused = self.connections.take(fresh=fresh)
+        connection, reused = self.connections.take(CLEANUP_SECONDS if cleans_up else ANSWER_SECONDS, fresh=fresh)
+        if self.stopped.is_set() and not cleans_up:  # It was opened after the others were cut.
+            self.connections.drop(connection)
+            raise Interrupted
         try:
             return connection, self._exchange(connection, call, headers, moved)
         except (OSError, http.client.HTTPException) as reason:
             self.connections.drop(connection)
             if reused and isinstance(reason, http.client.RemoteDisconnected | ConnectionError):
-                return self._send(call, moved, fresh=True)  # The server closed it while it was idle.
+                return self._send(
+                    call, moved, fresh=True, cleans_up=cleans_up
+                )  # The server closed it while it was idle.
             raise self.connections.explain(reason) from None
         except BaseException:
             self.connections.drop(connection)
