@@ -5,6 +5,7 @@ import inspect
 import orjson
 import pytest
 
+from lakeshare.admin.wire.faults import FAULTS as ADMIN_FAULTS
 from lakeshare.errors import Kind, LakeshareError
 from lakeshare.http import json as http_json
 from lakeshare.http import paths as http_paths
@@ -44,6 +45,12 @@ def met() -> list[type[LakeshareError]]:
 def test_every_error_has_its_words(error: type[LakeshareError]):
     """An error that a recipient can meet has a code and a status of its own in the table."""
     assert error in FAULTS
+
+
+@pytest.mark.parametrize("error", sorted(OPERATORS - {errors.BadGrant}, key=lambda each: each.__name__))
+def test_what_an_operator_meets_is_said_by_the_admin_api(error: type[LakeshareError]):
+    """An error that only an operator can meet has its code in the table of the admin API."""
+    assert error in ADMIN_FAULTS
 
 
 @pytest.mark.parametrize("kind", Kind)

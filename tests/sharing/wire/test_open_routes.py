@@ -4,6 +4,7 @@ import base64
 import itertools
 import os
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
 import pytest
@@ -151,3 +152,13 @@ def test_no_code_and_no_secret_is_logged(root: Client, acme: str, live_server: L
     for text in (path.rsplit("/", 1)[1], secret):
         assert text not in events
         assert text not in live_server.log_since(0)
+
+
+def test_the_python_client_comes_with_oauth(root: Client, acme: str, tmp_path: Path):
+    """The delta-sharing package changes client credentials for an access token by itself, and lists what is shared."""
+    delta_sharing = pytest.importorskip("delta_sharing", reason="the delta-sharing package is not installed")
+    root.ok("PATCH", f"/recipients/{acme}", {"oauth_only": True})
+    profile = tmp_path / "profile.share"
+    profile.write_bytes(root.send("POST", link(root, acme, kind="oauth", expires="90d")).body)
+    shares = delta_sharing.SharingClient(str(profile)).list_shares()
+    assert [share.name for share in shares] == [f"{acme}-share"]
