@@ -275,7 +275,7 @@ def _line(one: Json) -> tuple[str, ...]:
 def _reports(made: Json) -> Iterator[str]:
     for one in made.get("reports", ()):
         facts = [f"version {one['version']}"] if one["version"] is not None else []
-        facts += [f"{one['files']} files"] if one["files"] is not None else []
+        facts += [f"{one['files']} {'file' if one['files'] == 1 else 'files'}"] if one["files"] is not None else []
         facts += [size_text(one["bytes"])] if one["bytes"] is not None else []
         facts += [f"features {', '.join(one['features'])}"] if one["features"] else []
         if facts:
