@@ -169,7 +169,7 @@ def find(cursor: apsw.Cursor, bucket: str, key: str, ref: VersionRef) -> tuple[R
 
 
 def pins(cursor: apsw.Cursor, bucket: str, keys: Sequence[str]) -> list[str | None]:
-    """Return the pin of each key's latest version. CROSS JOIN holds SQLite to the order: a key is looked up, not sought."""
+    """Return the pin of each key's latest version. CROSS JOIN holds SQLite to the order: keys are looked up."""
     held = bucket_id(cursor, bucket)
     found: list[str | None] = [None] * len(keys)
     for place, pin in cursor.execute(_PINS, (orjson.dumps(keys).decode(), held)):
