@@ -34,14 +34,14 @@ def tables(live_server: LiveServer, bucket: str) -> str:
 @pytest.fixture
 def share(quick: Typed, tables: str, names: Callable[[str], str]) -> str:
     """A share, as it is typed."""
-    place = f"lake/{names('share')}"
+    place = f"lake/{names("cli-share")}"
     quick("table", "share", "create", place, "HR", f"employees:delta:{tables}:employees/")
     return place
 
 
 def test_the_quickstart_is_typed_up_to_the_profile(lake: Cli, tables: str, names: Callable[[str], str]):
     """The commands of the quickstart make a share, and a profile that a client can read."""
-    name = names("analytics-share")
+    name = names("cli-analytics-share")
     made = lake(
         *("table", "share", "create", f"lake/{name}", "HR"),
         f"employees:delta:{tables}:employees/",
@@ -69,7 +69,7 @@ def test_the_quickstart_is_typed_up_to_the_profile(lake: Cli, tables: str, names
 
 def test_a_share_is_drawn_as_a_tree(quick: Typed, tables: str, names: Callable[[str], str]):
     """The tree of a share has its schemas and tables, in the order in which they were shared."""
-    name = names("test")
+    name = names("cli-test")
     quick("table", "share", "create", f"lake/{name}", "tpch", f"orders:delta:{tables}:tpch/orders")
     quick("table", "share", "update", f"lake/{name}", "--add", f"tpch:items:delta:{tables}:tpch/items/")
     quick("table", "share", "update", f"lake/{name}", "--add", f"a:all:delta:{tables}:employees", "--no-history")
@@ -146,7 +146,7 @@ def test_shares_are_listed_updated_and_removed(quick: Typed, share: str, tables:
 
 def test_a_whole_folder_is_shared(quick: Typed, tables: str, names: Callable[[str], str]):
     """With * for the name everything in a folder is shared, and the tree says so."""
-    place = f"lake/{names('whole')}"
+    place = f"lake/{names('cli-whole')}"
     quick("table", "share", "create", place, "tpch", f"*:delta:{tables}:tpch/")
     assert f"└─ every table of delta:{tables}:tpch" in quick("table", "share", "info", place).out
     quick("table", "share", "update", place, "--remove", "tpch/*")
@@ -174,7 +174,7 @@ def test_mistakes_are_explained(quick: Typed, typed: tuple[str, ...], code: int,
 
 def test_a_recipient_has_a_life(quick: Typed, share: str, names: Callable[[str], str]):
     """A recipient is made, granted a share, given a token and a link, suspended, and removed."""
-    acme, name = names("acme"), share.partition("/")[2]
+    acme, name = names("cli-acme"), share.partition("/")[2]
     quick("recipient", "add", "lake", acme, "--ip", "192.0.2.0/24", "--description", "theirs")
     quick("recipient", "grant", "lake", acme, name)
     made = quick("recipient", "token", "lake", acme, "--expires", "24h", "--json").record
@@ -200,7 +200,7 @@ def test_a_recipient_has_a_life(quick: Typed, share: str, names: Callable[[str],
 
 def test_a_source_is_named_without_showing_its_secret(quick: Typed, names: Callable[[str], str]):
     """A source is added, listed and removed, and its secret is never printed."""
-    name = names("source")
+    name = names("cli-source")
     added = quick("source", "add", "lake", name, "https://s3.example.net", "reader", "s3cret-of-theirs", "--json")
     shown = quick("source", "info", "lake", name)
     listed = quick("source", "list", "lake")

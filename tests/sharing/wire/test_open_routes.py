@@ -26,7 +26,7 @@ def root(live_server: LiveServer) -> Client:
 @pytest.fixture
 def acme(root: Client) -> str:
     """A recipient with a share."""
-    name = f"acme-{os.getpid()}-{next(_numbers)}"
+    name = f"open-acme-{os.getpid()}-{next(_numbers)}"
     root.ok("POST", "/shares", {"name": f"{name}-share"})
     root.ok("POST", "/recipients", {"name": name, "shares": [f"{name}-share"]})
     return name
