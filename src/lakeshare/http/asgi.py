@@ -32,7 +32,7 @@ class Edge:
 
     def __init__(self, handler: Handler, settings: Settings) -> None:
         self._handler = handler
-        self._proxies = Proxies(settings.trusted_proxies)
+        self._proxies = Proxies(settings.trusted_proxies) if settings.trusted_proxies else None
         self._counter = itertools.count(secrets.randbits(_ID_BITS))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -58,7 +58,7 @@ class Edge:
             fields = fields_of(scope["headers"])
         client, scheme = scope["client"], scope["scheme"]
         peer = client[0] if client else ""
-        if self._proxies:
+        if self._proxies is not None:
             peer, scheme = self._proxies.origin(peer, scheme, fields)
         return Request(
             id=f"{next(self._counter) * _ID_STRIDE & _ID_MASK:016X}",

@@ -48,7 +48,11 @@ class Readers:
     def first(self, statement: str, bindings: tuple[Any, ...]) -> tuple[Any, ...] | None:
         """Return the first row of a short statement, run on this thread; see the function. Raises DatabaseError."""
         try:
-            rows = self.cursor().execute(statement, bindings).fetchall()
+            try:
+                cursor = self._local.cursor
+            except AttributeError:
+                cursor = self._open()
+            rows = cursor.execute(statement, bindings).fetchall()
         except apsw.Error as error:
             raise translated(error) from error
         return rows[0] if rows else None

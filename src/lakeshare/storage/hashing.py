@@ -37,9 +37,8 @@ class Running(Protocol):
         ...
 
 
-def crc64nvme(data: bytes, previous: int = 0) -> int:
-    """Continue a CRC64NVME over more bytes."""
-    return int(checksums.crc64nvme(data, previous))
+crc64nvme: Callable[..., int] = checksums.crc64nvme
+"""Continues a CRC64NVME over more bytes: of the bytes, and the sum before them."""
 
 
 def combine_crc64nvme(first: int, second: int, second_bytes: int) -> int:

@@ -5,9 +5,9 @@ import contextlib
 import apsw
 import pytest
 
-from lakeshare.storage.errors import StorageError
+from lakeshare.storage.errors import NoSuchBucket, NoSuchKey, StorageError
 from lakeshare.storage.local.store import LocalStore
-from lakeshare.storage.port import Facts, Listing, Put, Upload, VersionListing, VersionRef
+from lakeshare.storage.port import Delete, Facts, Listing, Put, Upload, VersionListing, VersionRef
 
 
 @pytest.fixture
@@ -41,3 +41,21 @@ async def test_no_read_keeps_a_snapshot(store):
         with contextlib.suppress(StorageError):
             await read()
         assert store._readers.cursor().connection.txn_state("main") == apsw.SQLITE_TXN_NONE
+
+
+async def test_a_bucket_made_anew_elsewhere_is_read_as_it_is_now(store, tmp_path):
+    """A worker that knew a bucket finds what is in the one that another made in its place, and nothing of the old."""
+    assert (await store.head("bucket", "key")).size == 5
+    other = LocalStore.open_root(tmp_path)
+    await other.delete("bucket", [Delete("key")])
+    await other.delete_bucket("bucket")
+    with pytest.raises(NoSuchBucket):
+        await store.open("bucket", "key")
+    await other.create_bucket("bucket")
+    with pytest.raises(NoSuchKey):
+        await store.open("bucket", "key")
+    async with other.stage(frozenset()) as staging:
+        await staging.write(b"another")
+        await other.put(Put("bucket", "key"), staging)
+    assert (await store.open("bucket", "key")).content.spans(0, 7) == (b"another",)
+    await other.close()

@@ -6,17 +6,12 @@ here it accepts with the same answer, and all that is not accepted here, for wha
 
 import re
 from functools import lru_cache
+from hashlib import sha256
 from hmac import compare_digest
 from urllib.parse import unquote
 
 from lakeshare.http.request import Request
-from lakeshare.identity.sigv4.canonical import (
-    ALGORITHM,
-    UNSIGNED_PAYLOAD,
-    canonical_path,
-    canonical_request,
-    string_to_sign,
-)
+from lakeshare.identity.sigv4.canonical import ALGORITHM, UNSIGNED_PAYLOAD, canonical_path, octets
 from lakeshare.identity.sigv4.keys import signing_key
 from lakeshare.identity.sigv4.payload import read_payload
 from lakeshare.identity.sigv4.presigned import EXPIRES_LIMIT_SECONDS
@@ -71,9 +66,10 @@ def _is_plain(request: Request) -> bool:
 
 
 def _signature(request: Request, secret: Secret, scope: Scope, timestamp: str, query: str) -> str:
-    headers = f"host:{request.headers['host']}\n\nhost"
-    form = canonical_request(request.method, canonical_path(request.raw_path), query, headers, UNSIGNED_PAYLOAD)
-    return signing_key(secret, scope).sign(string_to_sign(timestamp, scope.text, form))
+    path, host = canonical_path(request.raw_path), request.headers["host"]
+    form = f"{request.method}\n{path}\n{query}\nhost:{host}\n\nhost\n{UNSIGNED_PAYLOAD}"
+    digest = sha256(octets(form)).hexdigest()
+    return signing_key(secret, scope).sign(f"{ALGORITHM}\n{timestamp}\n{scope.text}\n{digest}".encode())
 
 
 @lru_cache(maxsize=1024)

@@ -45,7 +45,9 @@ def target_of(request: Request, domains: tuple[str, ...]) -> Target:
     if domains and (bucket := _host_bucket(request.headers.get("host", ""), domains)):
         return Target(bucket, object_key(decode_text(path[1:])))
     bucket, _, key = path[1:].partition("/")
-    return Target(decode_text(bucket), object_key(decode_text(key)))
+    if "%" in path or not path.isascii():
+        bucket, key = decode_text(bucket), decode_text(key)
+    return Target(bucket, object_key(key))
 
 
 def _host_bucket(host: str, domains: tuple[str, ...]) -> str:

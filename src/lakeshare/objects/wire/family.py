@@ -31,6 +31,7 @@ class S3Match:
     services: ClassVar[frozenset[str]] = frozenset({"s3"})
     early_limit_bytes: ClassVar[int] = 0
 
+    name: str
     room: Room
     request: Request
     route: Route
@@ -38,11 +39,6 @@ class S3Match:
     params: Mapping[str, str]
     authorise: Authorise
     admission: Admission | None = None
-
-    @property
-    def name(self) -> str:
-        """Name the operation."""
-        return self.route.name
 
     @property
     def host_bucket(self) -> str:
@@ -104,7 +100,7 @@ class S3Family:
         target = target_of(request, self._domains)
         params = params_of(request.raw_query)
         route = routes.find(request.method, target, params, request.headers)
-        return S3Match(self._room, request, route, target, params, self._authorise)
+        return S3Match(route.name, self._room, request, route, target, params, self._authorise)
 
     def refuse(self, error: LakeshareError, request: Request) -> tuple[str, Response]:
         """Write an error as S3 does; also return its code."""

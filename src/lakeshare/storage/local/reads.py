@@ -22,20 +22,28 @@ T = TypeVar("T")
 STATEMENTS_A_SLICE = 64
 """Statements of a long listing that run before other requests have their turn: well under a millisecond."""
 
-_HEAD = f"""SELECT {VERSION_COLUMNS} FROM object
-    WHERE bucket_id = (SELECT id FROM bucket WHERE name = ?) AND key = ?"""  # noqa: S608 (constants)
+BUCKETS_REMEMBERED = 4096
+"""Buckets whose numbers are kept at hand."""
+
+_BUCKET = "SELECT id FROM bucket WHERE name = ?"
+_HEAD = f"SELECT {VERSION_COLUMNS} FROM object WHERE bucket_id = ? AND key = ?"  # noqa: S608 (constants)
 _OPEN = f"""SELECT {VERSION_COLUMNS},
     CASE WHEN typeof(content) = 'integer' THEN (SELECT data FROM inline WHERE id = content) END
-    FROM object WHERE bucket_id = (SELECT id FROM bucket WHERE name = ?) AND key = ?"""  # noqa: S608 (constants)
+    FROM object WHERE bucket_id = ? AND key = ?"""  # noqa: S608 (constants)
 _INLINE = "SELECT data FROM inline WHERE id = ?"
 
 
 class Reads:
-    """Reads of one object. A scalar subquery for the bucket and the payload: a join costs three times as much."""
+    """Reads of one object. A scalar subquery for the payload: a join costs three times as much.
+
+    Numbers of buckets are remembered: a bucket is removed only when it is empty, and its number is never used again, so
+    that under an old one nothing is found. Where nothing is found, everything is looked up anew.
+    """
 
     def __init__(self, layout: Layout, readers: Readers) -> None:
         self._layout = layout
         self._readers = readers
+        self._numbers: dict[str, int] = {}
 
     def run(self, query: Callable[[apsw.Cursor], T]) -> T:
         """Run a query on this thread. Raises StoreFailed."""
@@ -70,10 +78,25 @@ class Reads:
         return self.run(lambda cursor: self._open_other(cursor, bucket, key, ref))
 
     def _latest(self, statement: str, bucket: str, key: str) -> Row | None:
+        """Return the row of a key's latest version, if there is one; None says that it must be looked for."""
         try:
-            return self._readers.first(statement, (bucket, key))
+            number = self._numbers.get(bucket) or self._number(bucket)
+            row = self._readers.first(statement, (number, key))
         except DatabaseError as error:
             raise StoreFailed(str(error)) from error
+        if row is None:
+            self._numbers.pop(bucket, None)
+        return row
+
+    def _number(self, bucket: str) -> int | None:
+        row = self._readers.first(_BUCKET, (bucket,))
+        if row is None:
+            return None
+        if len(self._numbers) >= BUCKETS_REMEMBERED:
+            self._numbers.clear()
+        number: int = row[0]
+        self._numbers[bucket] = number
+        return number
 
     def _open_other(self, cursor: apsw.Cursor, bucket: str, key: str, ref: VersionRef) -> Opened:
         """Open a version that is not the latest, or say what is missing."""
