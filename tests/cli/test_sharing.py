@@ -34,7 +34,7 @@ def tables(live_server: LiveServer, bucket: str) -> str:
 @pytest.fixture
 def share(quick: Typed, tables: str, names: Callable[[str], str]) -> str:
     """A share, as it is typed."""
-    place = f"lake/{names("cli-share")}"
+    place = f"lake/{names('cli-share')}"
     quick("table", "share", "create", place, "HR", f"employees:delta:{tables}:employees/")
     return place
 
