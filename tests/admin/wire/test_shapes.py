@@ -86,5 +86,6 @@ def test_a_query_is_read_by_its_shapes():
 
 
 def test_answers_have_the_shapes_of_the_document():
-    """Each route's answer is a record, so that a reader of the document knows every field."""
-    assert all(isinstance(route.answer, Record) for route in ROUTES if route.answer is not None)
+    """Each route's answer is a record, so that a reader knows every field; a profile alone has a format of its own."""
+    others = {route.name for route in ROUTES if route.answer is not None and not isinstance(route.answer, Record)}
+    assert others == {"GetTokenProfile"}
