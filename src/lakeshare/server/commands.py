@@ -69,13 +69,18 @@ def server(directory: Path, **flags: str | None) -> None:
     credentials = load_root(root, settings)
     for warning in credentials.warnings:
         click.secho(f"warning: {warning}", fg="yellow", err=True)
+    _show_made(root, credentials)
     app = App(root, settings, credentials, sources_of(os.environ, flags), Shared.of(settings))
-    raise SystemExit(run(settings, app, jobs_of(root, settings), lambda ready: _greet(ready, root, credentials)))
+    raise SystemExit(run(settings, app, jobs_of(root, settings), lambda ready: _greet(ready, root)))
 
 
-def _greet(ready: Ready, root: Path, credentials: RootCredentials) -> None:
+def _greet(ready: Ready, root: Path) -> None:
     url = f"{'https' if ready.tls else 'http'}://{ready.address}"
     click.echo(f"Lakeshare serves {root} at {url} with {ready.workers} workers.")
+
+
+def _show_made(root: Path, credentials: RootCredentials) -> None:
+    """Show root credentials that this start made, before anything answers: whoever finds the server up has them."""
     if credentials.origin is Origin.CREATED:
         click.echo("A root identity was made. This is shown once:")
         click.echo(f"  access key: {credentials.access_key}\n  secret key: {credentials.secret.reveal()}")
