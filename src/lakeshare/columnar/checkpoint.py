@@ -12,7 +12,6 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from datafusion import SessionConfig, SessionContext
 
 from lakeshare.columnar.rows import ROWS, ROWS_AT_ONCE, Commit, read_commit
 from lakeshare.columnar.source import Blob, Unreadable, local_path
@@ -140,6 +139,8 @@ def _cast_to(column: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def _stream(blob: Blob, query: str) -> Iterator[pa.RecordBatch]:
+    from datafusion import SessionConfig, SessionContext  # noqa: PLC0415 - slow to load, and few need it
+
     config = SessionConfig().with_target_partitions(READING_THREADS).with_batch_size(ROWS_AT_ONCE)
     context = SessionContext(config)
     with local_path(blob) as path:
