@@ -1,0 +1,1 @@
+"""Namespaces and commits: the Iceberg REST catalog inside the store."""

@@ -1,0 +1,1 @@
+"""The values of the catalog, and the rules about one value."""

@@ -1,0 +1,1 @@
+"""What the catalog does, a file for each noun."""
