@@ -85,3 +85,9 @@ def test_a_shared_link_is_read_without_a_key(mc: Mc, live_server: LiveServer, an
     (tmp_path / "f").write_text("f")
     mc("cp", str(tmp_path / "f"), f"lake/{any_bucket}/f")
     assert "X-Amz-Signature" in mc("share", "download", "--expire", "1h", f"lake/{any_bucket}/f")
+
+
+def test_a_server_that_answers_is_ready(mc: Mc):
+    """What waits for a cluster to be up is told that it is, for reading and for writing."""
+    assert "is ready" in mc("ready", "lake")
+    assert "is ready" in mc("ready", "lake", "--cluster-read")

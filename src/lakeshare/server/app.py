@@ -16,7 +16,7 @@ from lakeshare.admin.room import Server
 from lakeshare.admin.wire import metrics, openapi
 from lakeshare.admin.wire.aistor import AistorFamily
 from lakeshare.admin.wire.family import AdminFamily
-from lakeshare.admin.wire.metrics import MetricsFamily
+from lakeshare.admin.wire.metrics import MetricsDoor, MetricsFamily
 from lakeshare.http.asgi import Handler
 from lakeshare.http.request import Request
 from lakeshare.http.response import Response
@@ -130,7 +130,7 @@ class Rooms:
             MINIO: AistorFamily(admin),
             SHARING: SharingFamily(sharing),
             f"_{SHARING}": SharingFamily(sharing),
-            METRICS: MetricsFamily(self._scraper()),
+            METRICS: MetricsFamily(self._scraper(), self._metrics_door(settings)),
         }
         objects = S3Family(room, settings.domains, gates[S3].authorise)
         witnesses = Witnesses(opened.write, self.meter)
@@ -169,11 +169,14 @@ class Rooms:
         app = self.app
         return Scraper(app.shared.board, self.opened.meter, app.root, app.settings.workers, app.started_at)
 
+    def _metrics_door(self, settings: Settings) -> MetricsDoor:
+        return MetricsDoor(settings.metrics_token, settings.metrics_public, self.app.shared.throttle, time.time)
+
     def _open_routes(self, settings: Settings) -> dict[str, Open]:
-        scraper = self._scraper()
+        scraper, door = self._scraper(), self._metrics_door(settings)
 
         async def scrape(request: Request) -> Response | None:
-            return metrics.answer(scraper) if metrics.is_open(settings, request) else None
+            return metrics.answer(scraper) if door.admits(request) else None
 
         return {**open_routes(self.opened.store), metrics.PATH: scrape}
 
@@ -231,5 +234,7 @@ def open_routes(store: ObjectStore) -> dict[str, Open]:
         "/_health/ready": ready,
         "/minio/health/live": live,
         "/minio/health/ready": ready,
+        "/minio/health/cluster": ready,
+        "/minio/health/cluster/read": ready,
         openapi.PATH: describe,
     }

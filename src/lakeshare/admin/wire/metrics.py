@@ -11,29 +11,61 @@ from lakeshare.errors import LakeshareError
 from lakeshare.http.paths import NoSuchMethod, NoSuchPath
 from lakeshare.http.request import Request
 from lakeshare.http.response import Response
+from lakeshare.identity.errors import TooManyFailures
 from lakeshare.identity.gate import Admission
+from lakeshare.identity.throttle import Throttle
 from lakeshare.identity.wire.proof import require_whole
-from lakeshare.settings import Settings
+from lakeshare.settings import Secret
 from lakeshare.telemetry.metrics import CONTENT_TYPE
 
 PATH = "/metrics"
 NAME = "GetMetrics"
 ACTION = "admin:Prometheus"
 _BEARER = "Bearer "
+_COUNTED_AS = ":metrics-token"
+"""Stands where an access key does among the failures; no access key has a colon in front."""
+
 _SERVICES = frozenset({"s3"})
 
 Scrape = Callable[[], bytes]
 """Returns the metrics of all workers, as Prometheus reads them."""
 
 
-def is_open(settings: Settings, request: Request) -> bool:
-    """Say whether a request needs no signature: metrics are public, or it has the token."""
-    if request.method != "GET":
-        return False
-    token, given = settings.metrics_token.reveal(), request.headers.get("authorization", "")
-    if token and given.startswith(_BEARER):
+@dataclass(frozen=True, slots=True)
+class MetricsDoor:
+    """Lets in who needs no signature: everyone where metrics are public, and who has the token.
+
+    A wrong token counts as a failed signature does, and too many of them are answered without a look at the next.
+    """
+
+    token: Secret
+    public: bool
+    throttle: Throttle
+    clock: Callable[[], float]
+
+    def admits(self, request: Request) -> bool:
+        """Say whether a request needs no signature."""
+        if request.method != "GET":
+            return False
+        given = request.headers.get("authorization", "")
+        if not given.startswith(_BEARER):
+            return self.public and not given
+        token = self.token.reveal()
+        if not token or self._blocked(request):
+            return False
         return hmac.compare_digest(given[len(_BEARER) :].strip().encode(), token.encode())
-    return settings.metrics_public and not given
+
+    def check(self, request: Request) -> None:
+        """Refuse a bearer token, and count it: the right one was let in before. Raises WrongToken, TooManyFailures."""
+        if not request.headers.get("authorization", "").startswith(_BEARER):
+            return
+        if self._blocked(request):
+            raise TooManyFailures(_COUNTED_AS, request.peer)
+        self.throttle.failed(self.clock(), _COUNTED_AS, request.peer)
+        raise WrongToken
+
+    def _blocked(self, request: Request) -> bool:
+        return self.throttle.blocked(self.clock(), _COUNTED_AS, request.peer)
 
 
 def answer(scrape: Scrape) -> Response:
@@ -80,17 +112,17 @@ class MetricsMatch:
 class MetricsFamily:
     """The metrics, for callers that sign."""
 
-    def __init__(self, scrape: Scrape) -> None:
+    def __init__(self, scrape: Scrape, door: MetricsDoor) -> None:
         self._scrape = scrape
+        self._door = door
 
     def find(self, request: Request) -> MetricsMatch:
-        """Return the one route. Raises NoSuchPath, NoSuchMethod, WrongToken."""
+        """Return the one route. Raises NoSuchPath, NoSuchMethod, WrongToken, TooManyFailures."""
         if request.raw_path != PATH:
             raise NoSuchPath(request.raw_path)
         if request.method != "GET":
             raise NoSuchMethod(request.method, ("GET",))
-        if request.headers.get("authorization", "").startswith(_BEARER):
-            raise WrongToken
+        self._door.check(request)
         return MetricsMatch(self._scrape)
 
     def refuse(self, error: LakeshareError, request: Request) -> tuple[str, Response]:
