@@ -5,8 +5,9 @@ data, however much S3 the caller has; a read may come from either right. The bou
 claim of `t1/` says nothing of `t10/`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from lakeshare.identity.arns import bucket_and_key
 from lakeshare.identity.caller import Need
@@ -95,6 +96,19 @@ class Claims:
 
 
 NO_CLAIMS = Claims()
+
+
+class Territory(Protocol):
+    """What a catalog claims of buckets, as it stands now."""
+
+    async def claims(self, needs: Sequence[Need]) -> Claims:
+        """Return the claims over what a request needs. Raises AccessDenied for what nobody may do there."""
+        ...
+
+
+def is_write(need: Need) -> bool:
+    """Say whether an S3 need counts as a write under a claim."""
+    return need.action not in _READS
 
 
 def _listed(need: Need) -> str:

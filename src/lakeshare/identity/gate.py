@@ -10,6 +10,7 @@ from lakeshare.identity.arns import bucket_and_key
 from lakeshare.identity.authorise import UNBOUND, Decision, authorise
 from lakeshare.identity.caller import ANONYMOUS, Caller, Need
 from lakeshare.identity.circumstances import Circumstances
+from lakeshare.identity.claims import NO_CLAIMS, Territory
 from lakeshare.identity.directory import Directory
 from lakeshare.identity.errors import AccessKeyUnknown, SignatureMismatch, TooManyFailures
 from lakeshare.identity.policy.compiled import CompiledPolicy
@@ -74,6 +75,7 @@ class Gate:
         *,
         allow_v2: bool = True,
         guests: Guests | None = None,
+        territory: Territory | None = None,
     ) -> None:
         self._directory = directory
         self._holdings = holdings
@@ -81,6 +83,7 @@ class Gate:
         self._clock = clock
         self._allow_v2 = allow_v2
         self._guests = guests
+        self._territory = territory
 
     async def authenticate(
         self, request: Request, services: frozenset[str], host_bucket: str = "", body_sha256: str | None = None
@@ -128,12 +131,13 @@ class Gate:
     async def authorise(self, admission: Admission, needs: Sequence[Need]) -> Decision:
         """Allow all of the needs, or raise AccessDenied."""
         caller = admission.caller
+        claims = NO_CLAIMS if self._territory is None else await self._territory.claims(needs)
         if caller.is_unbound:
             return UNBOUND
         policies = await self._policies(needs)
         if any(policy.asks_tags for policy in (caller.grants, *caller.limits, *policies.values())):
             needs = [await self._with_tags(need) for need in needs]
-        return authorise(caller, needs, admission.circumstances, policies)
+        return authorise(caller, needs, admission.circumstances, policies, claims)
 
     async def _with_tags(self, need: Need) -> Need:
         named = bucket_and_key(need.resource)

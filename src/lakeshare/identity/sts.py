@@ -22,7 +22,8 @@ from lakeshare.identity.session_tokens import (
     new_session_key,
 )
 from lakeshare.identity.vending import MAX_VENDED_POLICY_BYTES, Scope, policy_for
-from lakeshare.identity.view import View
+from lakeshare.identity.view import BEARER, View
+from lakeshare.settings import Secret
 from lakeshare.state.errors import Contended
 
 MAX_SESSION_KEYS = 4
@@ -68,25 +69,45 @@ def rotate_session_keys(view: View, now: float, *, keep_older: bool) -> Plan[Non
     return Plan((SESSION_KEYS.put(SessionKeys((newest, *older), int(now)), "keys"),), None)
 
 
+@dataclass(frozen=True, slots=True)
+class BearerToken:
+    """A token that is proof enough by itself, and its end."""
+
+    token: Secret
+    expires_at: int
+
+
+async def issue_bearer(directory: Directory, caller: Caller, duration_seconds: int, now: float) -> BearerToken:
+    """Make a Bearer token with the caller's rights, which ends as its sessions do. See `View.resolve_bearer`."""
+    sealer, session = await _made(directory, caller, AssumeRole(duration_seconds), now)
+    return BearerToken(sealer.seal(session, BEARER), session.expires_at)
+
+
 async def _session(directory: Directory, caller: Caller, wanted: AssumeRole, now: float) -> TemporaryCredentials:
+    sealer, session = await _made(directory, caller, wanted, now)
+    access_key = new_access_key(SESSION_PREFIX)
+    token = sealer.seal(session, access_key)
+    return TemporaryCredentials(access_key, Secret(session.secret), token, session.expires_at)
+
+
+async def _made(directory: Directory, caller: Caller, wanted: AssumeRole, now: float) -> tuple[TokenSealer, Session]:
     _check(caller, wanted)
     view, sealer = await _with_sealer(directory, now)
     standing = view.register.standing(caller.holder)
     if standing is None or standing.flaw:
         raise AccessKeyUnknown(caller.name)
-    access_key, secret = new_access_key(SESSION_PREFIX), new_secret()
     ends = [int(now) + wanted.duration_seconds, standing.expires_at, caller.expires_at]
     session = Session(
         parent=caller.holder,
         parent_uid=standing.uid,
         parent_epoch=standing.session_epoch,
-        secret=secret.reveal(),
+        secret=new_secret().reveal(),
         issued_at=int(now),
         expires_at=min(end for end in ends if end is not None),
         name=wanted.session_name,
         policies=caller.session_policies if wanted.policy is None else (*caller.session_policies, wanted.policy),
     )
-    return TemporaryCredentials(access_key, secret, sealer.seal(session, access_key), session.expires_at)
+    return sealer, session
 
 
 def _check(caller: Caller, wanted: AssumeRole) -> None:

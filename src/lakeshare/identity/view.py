@@ -1,6 +1,7 @@
 """Who each key is, at one moment: the secret to check its signature with, and the caller once that holds. No I/O."""
 
 from dataclasses import dataclass, field
+from hashlib import sha256
 
 from lakeshare.identity.caller import Caller, CallerKind
 from lakeshare.identity.directory_errors import AccessKeyInactive
@@ -13,8 +14,12 @@ from lakeshare.identity.session_tokens import Session, TokenSealer
 from lakeshare.identity.vault import Vault
 from lakeshare.settings import Secret
 
+BEARER = "bearer"
+"""What Bearer tokens are sealed for, in place of an access key: no session's token is one, and none is a session's."""
+
 _KEPT = 8192
 _LIMIT = "policy of the key"
+_DIGEST_DIGITS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +74,14 @@ class View:
         standing, caller = self._known(access_key)
         self._check(access_key, standing, now)
         return caller
+
+    def resolve_bearer(self, token: Secret, now: float) -> Caller:
+        """Return the caller that a Bearer token stands for. Raises as `resolve` does."""
+        if self.sealer is None:
+            raise TokenInvalid("", "it was not issued by this server")
+        session = self.sealer.open(token.reveal(), BEARER)
+        digest = sha256(token.reveal().encode()).hexdigest()[:_DIGEST_DIGITS]
+        return self._session_caller(f"{self.name_of(session.parent)}/{digest}", session, now)
 
     def name_of(self, user: str) -> str:
         """Return the name that a user goes by outside; root goes by its access key."""

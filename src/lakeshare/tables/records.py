@@ -17,7 +17,6 @@ from lakeshare.tables.model.entries import (
     Version,
     Warehouse,
 )
-from lakeshare.tables.model.jobs import JOBS as JOBS
 
 TABLES: Key = ("tables",)
 WAREHOUSES = Keyspace(("tables", "warehouse"), Warehouse)

@@ -17,6 +17,8 @@ from lakeshare.identity.sigv4.plain import verify_plain
 from lakeshare.identity.sigv4.verified import KeyLookup, Verified
 
 _MARKS = presigned.MARKS | presigned_v2.MARKS
+_GATEWAY = "execute-api"
+"""Routes that may be signed for a gateway of any kind take the canonical forms of any signer."""
 
 
 def verify(  # noqa: PLR0913 - the last three are rare, and named where they are given
@@ -37,14 +39,24 @@ def verify(  # noqa: PLR0913 - the last three are rare, and named where they are
     """
     verified = verify_plain(request, keys, now)
     if verified is None:
-        verified = _verify(request, keys, now, allow_v2=allow_v2, bucket=bucket, body_sha256=body_sha256)
+        lenient = _GATEWAY in services
+        verified = _verify(
+            request, keys, now, allow_v2=allow_v2, bucket=bucket, body_sha256=body_sha256, lenient=lenient
+        )
     if verified is not None and verified.service not in services:
         raise _other_service(verified, services)
     return verified
 
 
 def _verify(  # noqa: PLR0913 - as verify
-    request: Request, keys: KeyLookup, now: float, *, allow_v2: bool, bucket: str, body_sha256: str | None
+    request: Request,
+    keys: KeyLookup,
+    now: float,
+    *,
+    allow_v2: bool,
+    bucket: str,
+    body_sha256: str | None,
+    lenient: bool,
 ) -> Verified | None:
     """Find the way that a request is signed, and take it."""
     try:
@@ -60,7 +72,7 @@ def _verify(  # noqa: PLR0913 - as verify
     if in_header + v4_query + v2_query > 1:
         raise AuthorizationAmbiguous
     if in_header:
-        return verify_header(request, pairs, keys, now, body_sha256)
+        return verify_header(request, pairs, keys, now, body_sha256, lenient=lenient)
     if v4_query:
         return presigned.verify_presigned(request, pairs, keys, now)
     if not v2_query:
