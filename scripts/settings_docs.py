@@ -4,10 +4,10 @@ from dataclasses import Field, fields
 from pathlib import Path
 from typing import Any
 
-from lakeshare.settings import Secret, Settings, default_of, env_names, flag_name, seconds, size_bytes
+from lakeshare.settings import Secret, Settings, default_of, env_names, flag_name, seconds, size_bytes, span
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "settings.md"
-HEAD = "| flag | environment | default | what |\n|---|---|---|---|"
+HEAD = "| flag | environment | default | live | what |\n|---|---|---|---|---|"
 SPANS = ((86_400, "d"), (3_600, "h"), (60, "m"))
 SIZES = ((1024**4, "TiB"), (1024**3, "GiB"), (1024**2, "MiB"), (1024, "KiB"))
 
@@ -19,7 +19,10 @@ def render() -> str:
 
 def _line(item: "Field[Any]") -> str:
     names = ", ".join(f"`{name}`" for name in env_names(item))
-    return f"| `{flag_name(item)}` | {names} | {_default(item)} | {item.metadata['help'].replace('<', '&lt;')} |"
+    live = "yes" if item.metadata["live"] else ""
+    return (
+        f"| `{flag_name(item)}` | {names} | {_default(item)} | {live} | {item.metadata['help'].replace('<', '&lt;')} |"
+    )
 
 
 def _default(item: "Field[Any]") -> str:
@@ -28,7 +31,7 @@ def _default(item: "Field[Any]") -> str:
         return "unset"
     if isinstance(default, bool):
         return f"`{str(default).lower()}`"
-    if read is seconds:
+    if read is seconds or read.__qualname__.startswith(span.__name__):
         return f"`{_in_units(default, SPANS, 's')}`"
     if read is size_bytes:
         return f"`{_in_units(default, SIZES, '')}`"

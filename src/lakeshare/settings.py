@@ -195,12 +195,12 @@ class Settings:
         1024**3, "Free bytes on the data disk under which writes are refused with 507.", size_bytes, live=True
     )
     garbage_grace: int = setting(
-        7200, "Seconds that removed content stays readable by pinned URLs before it is collected.", seconds
+        7200, "Seconds that removed content stays readable by pinned URLs before it is collected.", seconds, live=True
     )
     stale_upload_age: int = setting(
-        7 * 86400, "Age in seconds at which an unfinished multipart upload is removed.", seconds
+        7 * 86400, "Age in seconds at which an unfinished multipart upload is removed.", seconds, live=True
     )
-    sweep_interval: int = setting(60, "Seconds between two rounds of garbage collection.", seconds)
+    sweep_interval: int = setting(60, "Seconds between two rounds of garbage collection.", span(1, 86_400), live=True)
     header_limit: int = setting(32 * 1024, "Largest request head, in bytes.", size_bytes)
     header_timeout: int = setting(20, "Seconds a client has to send a whole request head.", seconds)
     body_timeout: int = setting(
@@ -215,8 +215,8 @@ class Settings:
         live=True,
     )
     audit_file: str = setting("", "Folder of the audit log; `audit` in the data directory if unset, `-` for none.")
-    audit_rotate: int = setting(64 * 1024**2, "Size in bytes at which an audit file is rotated.", size_bytes)
-    audit_keep: int = setting(10, "Rotated audit files kept for each worker.", whole(1, 10_000))
+    audit_rotate: int = setting(64 * 1024**2, "Size in bytes at which an audit file is rotated.", size_bytes, live=True)
+    audit_keep: int = setting(10, "Rotated audit files kept for each worker.", whole(1, 10_000), live=True)
     audit_webhook: str = setting("", "URL that audit events are posted to as well, in batches of lines of JSON.")
     audit_webhook_token: Secret = setting(
         Secret(""), "Bearer token sent with what is posted to --audit-webhook.", Secret

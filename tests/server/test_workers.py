@@ -198,7 +198,7 @@ def test_connections_wait_for_a_worker_that_restarts(supervise: Callable[..., Su
 
 def test_a_killed_supervisor_leaves_no_orphan(supervise: Callable[..., Supervisor]):
     """Workers and keeper end with their supervisor, and the port is free for the next."""
-    supervisor = supervise(jobs='Job("pid", 0.05, lambda: say("keeper", os.getpid()))').ready()
+    supervisor = supervise(jobs='Job("pid", lambda: 0.05, lambda: say("keeper", os.getpid()))').ready()
     pids = [*supervisor.workers().values()]
     while not (line := supervisor.line()).startswith("keeper"):
         pass
@@ -245,7 +245,7 @@ def test_an_occupied_port_is_reported(supervise: Callable[..., Supervisor]):
 
 def test_jobs_run_once_for_all_workers_and_survive_their_errors(supervise: Callable[..., Supervisor]):
     """A job is run again and again by one process; one that fails is logged and run again."""
-    jobs = 'Job("tick", 0.05, lambda: say("tick", os.getpid())), Job("bad", 0.05, lambda: 1 / 0)'
+    jobs = 'Job("tick", lambda: 0.05, lambda: say("tick", os.getpid())), Job("bad", lambda: 0.05, lambda: 1 / 0)'
     supervisor = supervise(jobs=jobs).ready()
     ticks = {supervisor.line() for _ in range(5)}
     assert len(ticks) == 1
@@ -255,7 +255,7 @@ def test_jobs_run_once_for_all_workers_and_survive_their_errors(supervise: Calla
 
 def test_a_killed_keeper_is_restarted(supervise: Callable[..., Supervisor]):
     """Jobs go on in another process after theirs was killed."""
-    supervisor = supervise(jobs='Job("tick", 0.05, lambda: say("tick", os.getpid()))').ready()
+    supervisor = supervise(jobs='Job("tick", lambda: 0.05, lambda: say("tick", os.getpid()))').ready()
     keeper = int(supervisor.line().split()[1])
     os.kill(keeper, signal.SIGKILL)
     assert eventually(lambda: int(supervisor.line().split()[1]) != keeper)
@@ -275,7 +275,7 @@ def test_a_certificate_is_read_again_on_sighup(
 
 def test_the_supervisor_forks_without_threads(supervise: Callable[..., Supervisor]):
     """The process that forks has one thread, however often a worker was restarted."""
-    supervisor = supervise(jobs='Job("tick", 3600, print)').ready()
+    supervisor = supervise(jobs='Job("tick", lambda: 3600, print)').ready()
     os.kill(supervisor.workers()[0], signal.SIGKILL)
     tasks = Path(f"/proc/{supervisor.process.pid}/task")
     if not tasks.exists():

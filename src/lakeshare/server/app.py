@@ -112,6 +112,8 @@ class Rooms:
         opened, throttle = self.opened, self.app.shared.throttle
         opened.store.set_watermark(settings.free_space_watermark)
         throttle.set_limit(settings.auth_failure_rate)
+        if opened.audit is not None:
+            opened.audit.set_rotation(settings.audit_rotate, settings.audit_keep)
         set_level(settings)
         holdings = StoreHoldings(opened.store)
         rates = self.app.shared.rates

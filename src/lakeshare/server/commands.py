@@ -15,6 +15,7 @@ from lakeshare.identity.root import FILE_NAME, Origin, RootCredentials, load_roo
 from lakeshare.server import archive
 from lakeshare.server.app import App, Shared
 from lakeshare.server.jobs import jobs_of
+from lakeshare.server.live import LiveSettings
 from lakeshare.server.workers import Ready, run
 from lakeshare.settings import Secret, Settings, default_of, env_names, flag_name, sources_of
 from lakeshare.storage.local.backup import BackupReport
@@ -70,8 +71,10 @@ def server(directory: Path, **flags: str | None) -> None:
     for warning in credentials.warnings:
         click.secho(f"warning: {warning}", fg="yellow", err=True)
     _show_made(root, credentials)
-    app = App(root, settings, credentials, sources_of(os.environ, flags), Shared.of(settings))
-    raise SystemExit(run(settings, app, jobs_of(root, settings), lambda ready: _greet(ready, root)))
+    sources, shared = sources_of(os.environ, flags), Shared.of(settings)
+    app = App(root, settings, credentials, sources, shared)
+    jobs = jobs_of(root, LiveSettings(root, settings, sources, shared.bell))
+    raise SystemExit(run(settings, app, jobs, lambda ready: _greet(ready, root)))
 
 
 def _greet(ready: Ready, root: Path) -> None:

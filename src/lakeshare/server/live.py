@@ -1,18 +1,21 @@
-"""A handler that is put together anew when settings change, so that no room needs to know that they can.
+"""Settings that change while we run: a handler put together anew by them, and the same for a thread without a loop.
 
-A bell tells of a change that any worker of this server made, at the price of one look at shared memory for a request.
-State is asked as well, now and then: it may be changed by an import, or by another server.
+No room needs to know that settings can change. A bell tells of a change that any worker of this server made, at the
+price of one look at shared memory for a request. State is asked as well, now and then: it may be changed by an
+import, or by another server.
 """
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from pathlib import Path
 
 from lakeshare.admin.book import Book
 from lakeshare.http.asgi import Handler
 from lakeshare.http.request import Request
 from lakeshare.http.response import Response
 from lakeshare.server.bell import Bell
+from lakeshare.server.opened import open_state
 from lakeshare.settings import Settings
 
 LOOK_SECONDS = 1.0
@@ -48,3 +51,28 @@ class LiveHandler:
                 self._handler = self._compose(settings)
                 self._settings = settings
             self._heard, self._look_at = heard, time.monotonic() + LOOK_SECONDS
+
+
+class LiveSettings:
+    """The settings as they count now, for a thread that has no loop. Opens state when it is first asked."""
+
+    def __init__(self, root: Path, given: Settings, sources: Mapping[str, str], bell: Bell) -> None:
+        self._root = root
+        self._given = given
+        self._sources = sources
+        self._bell = bell
+        self._book: Book | None = None
+        self._settings = given
+        self._heard = -1
+
+    def heard(self) -> Settings:
+        """Return the settings as of the newest change that rang; costs nothing where none did."""
+        return self._settings if self._heard == self._bell.count else self.current()
+
+    def current(self) -> Settings:
+        """Return the settings as of the newest commit."""
+        heard = self._bell.count
+        if self._book is None:
+            self._book = Book(open_state(self._root), self._given, self._sources)
+        self._settings, self._heard = asyncio.run(self._book.current()), heard
+        return self._settings

@@ -49,6 +49,9 @@ STEADY_SECONDS = 10.0
 STOP_GRACE = 5.0
 """Seconds beyond the shutdown timeout after which children that still live are killed."""
 
+LOOK_SECONDS = 1.0
+"""Longest time for which a job's interval that has changed goes unseen."""
+
 PR_SET_PDEATHSIG = 1
 KEEPER = -1
 
@@ -57,10 +60,10 @@ _log = logging.getLogger("lakeshare.server")
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Something to do again and again, by one process for all workers."""
+    """Something to do again and again, by one process for all workers; the interval is asked for as it passes."""
 
     name: str
-    interval: float
+    interval: Callable[[], float]
     work: Callable[[], object]
 
 
@@ -335,11 +338,17 @@ def _keep(plan: _Plan) -> None:
 
 
 def _repeat(job: Job, stopping: threading.Event) -> None:
-    while not stopping.wait(job.interval):
+    last, wait = time.monotonic(), 0.0
+    while not stopping.wait(min(wait, LOOK_SECONDS)):
         try:
+            wait = last + job.interval() - time.monotonic()
+            if wait > 0:
+                continue
+            last = time.monotonic()
             job.work()
         except Exception:  # noqa: BLE001 - the outermost frame of a job: it must not end the others
             _log.exception("job failed", extra={"job": job.name})
+            wait = LOOK_SECONDS
 
 
 def _follow(life: int) -> None:

@@ -91,6 +91,10 @@ class AuditLog:
         if len(self._queue) >= QUEUE_LIMIT:
             self._make_room(QUEUE_LIMIT - 1)
 
+    def set_rotation(self, rotate_bytes: int, keep: int) -> None:
+        """Rotate at another size and keep another number of files, from the next write on."""
+        self._file.set_rotation(rotate_bytes, keep)
+
     @property
     def waiting(self) -> int:
         """Return how many events are on their way to the file."""
@@ -186,6 +190,10 @@ class RotatedFile:
         self._size += len(lines)
         if self._size >= self._rotate_bytes:
             self._rotate()
+
+    def set_rotation(self, rotate_bytes: int, keep: int) -> None:
+        """Set aside at another size and keep another number, from the next write on."""
+        self._rotate_bytes, self._keep = rotate_bytes, keep
 
     def close(self) -> None:
         """Close the file; its lines are on the disk."""
