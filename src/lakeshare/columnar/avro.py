@@ -208,8 +208,10 @@ def plain_schema(schema: Json, depth: int = 0) -> Json:
         raise ValueError(msg)
     if isinstance(schema, list):
         return [plain_schema(each, depth + 1) for each in schema]
-    if not isinstance(schema, dict):
-        return schema
+    return _plain_type(schema, depth) if isinstance(schema, dict) else schema
+
+
+def _plain_type(schema: dict[str, Json], depth: int) -> Json:
     kept = {key: schema[key] for key in ("type", "name", "size", "symbols") if key in schema}
     match schema.get("type"):
         case "record":
