@@ -4,7 +4,7 @@ from contextlib import suppress
 
 from lakeshare.identity.vault import Vault
 from lakeshare.sharing.directory import ShareDirectory
-from lakeshare.sharing.inspector import LogNames
+from lakeshare.sharing.inspector import LogNames, OwnStore
 from lakeshare.sharing.model.places import DeltaPlace
 from lakeshare.sharing.model.shares import Offer
 from lakeshare.sharing.operations import recipients, shares, tokens
@@ -41,7 +41,7 @@ class Estate:
 
     @property
     def room(self) -> Room:
-        return Room(self.directory, LogNames(self.store), self.state, lambda: self.now)
+        return Room(self.directory, LogNames(OwnStore(self.store)), self.state, lambda: self.now)
 
     async def table(self, bucket: str, path: str, versions: int = 1) -> DeltaPlace:
         """Put the log of a table into a bucket."""

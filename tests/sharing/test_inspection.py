@@ -8,6 +8,7 @@ import pytest
 
 from lakeshare.sharing.errors import NeedsCatalog, NoTableThere, SourceUnreachable, TableUnreadable
 from lakeshare.sharing.inspection import OpenedTables
+from lakeshare.sharing.inspector import OwnStore
 from lakeshare.sharing.model.places import DeltaPlace, UniformPlace
 from lakeshare.sharing.tables import Tables
 from lakeshare.storage.memory import MemoryStore
@@ -28,7 +29,7 @@ async def store() -> MemoryStore:
 @pytest.fixture
 async def inspector(store: MemoryStore, tmp_path: Path) -> AsyncIterator[OpenedTables]:
     """An inspector over the store."""
-    tables = Tables(store, tmp_path / "tables")
+    tables = Tables(OwnStore(store), tmp_path / "tables")
     yield OpenedTables(tables)
     await tables.close()
 

@@ -13,6 +13,8 @@ from lakeshare.identity.root import RootCredentials
 from lakeshare.identity.view import RootKey
 from lakeshare.settings import Settings
 from lakeshare.sharing.directory import ShareDirectory
+from lakeshare.sharing.inspector import OwnStore
+from lakeshare.sharing.remotes import Remotes
 from lakeshare.sharing.tables import Tables
 from lakeshare.sharing.usage import Counts, Ledger, Subject
 from lakeshare.state.sqlite import SqliteState
@@ -39,6 +41,7 @@ class Opened:
     shares: ShareDirectory
     ledger: Ledger
     tables: Tables
+    remotes: Remotes
 
     @property
     def write(self) -> Callable[[AuditEvent], None]:
@@ -81,6 +84,7 @@ class Opened:
     async def close(self) -> None:
         """Finish what is under way and let go."""
         await self.tables.close()
+        self.remotes.close()
         await self.store.close()
         await self.state.close()
         for each in (self.audit, self.webhook):
@@ -95,6 +99,7 @@ def open_all(root: Path, settings: Settings, credentials: RootCredentials, worke
     secrets = vault.Vault.load(root / vault.FILE_NAME)
     root_key = RootKey(credentials.access_key, credentials.secret)
     shares = ShareDirectory(state, secrets)
+    remotes = Remotes(shares.current, root / "cache" / "remote-files")
     opened = Opened(
         store,
         state,
@@ -104,7 +109,8 @@ def open_all(root: Path, settings: Settings, credentials: RootCredentials, worke
         board.meter(worker),
         shares,
         Ledger(state, worker, shares.current),
-        Tables(store, root / "cache" / "tables"),
+        Tables(OwnStore(store), root / "cache" / "tables", Tables(remotes, root / "cache" / "remote-tables")),
+        remotes,
     )
     opened.meter.watch(opened.numbers)
     return opened

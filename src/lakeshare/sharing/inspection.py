@@ -5,7 +5,7 @@ from lakeshare.formats.delta.errors import DeltaError
 from lakeshare.formats.delta.paths import LOG_FOLDER
 from lakeshare.formats.delta.protocol import features_of_data
 from lakeshare.sharing.errors import NoTableThere, TableBroken, TableUnreadable
-from lakeshare.sharing.inspector import LogNames, local
+from lakeshare.sharing.inspector import LogNames, delta_place
 from lakeshare.sharing.model.places import Place
 from lakeshare.sharing.model.report import TableReport
 from lakeshare.sharing.tables import Tables
@@ -15,16 +15,16 @@ class OpenedTables(LogNames):
     """An inspector that opens tables, and so knows their features, their files and whether they can be read at all."""
 
     def __init__(self, tables: Tables) -> None:
-        super().__init__(tables.store)
+        super().__init__(tables)
         self._tables = tables
 
     async def inspect(self, place: Place) -> TableReport:
         """Open the newest version. Raises NoTableThere, TableUnreadable, NeedsCatalog, SourceUnreachable."""
-        here = local(place)
+        here = delta_place(place)
         if not await self.is_table(here):
             raise NoTableThere(place, f"{LOG_FOLDER} holds nothing, or the bucket is not there")
         try:
-            snapshot = await self._tables.open(here)
+            snapshot = await self._tables.of(here).open(here)
         except (TableBroken, DeltaError) as reason:
             raise TableUnreadable(place, reason.message) from None
         protocol, metadata = snapshot.state.protocol, snapshot.state.metadata

@@ -10,7 +10,8 @@ from lakeshare.sharing.model.names import is_table_name
 from lakeshare.sharing.model.places import DeltaPlace, Place
 from lakeshare.sharing.model.report import TableReport
 from lakeshare.storage.errors import NoSuchBucket
-from lakeshare.storage.port import Listing, ObjectStore, Page
+from lakeshare.storage.port import Listing, Page
+from lakeshare.storage.table_store import TableStore
 
 LOG_PAGES_LIMIT = 1_000
 """Pages of a log that are listed for its newest version: a million names."""
@@ -41,15 +42,36 @@ class TableInspector(Protocol):
         ...
 
 
-class LogNames:
-    """An inspector that reads names only, in the buckets of this server."""
+class Stores(Protocol):
+    """Which store has the bucket of a place."""
 
-    def __init__(self, store: ObjectStore) -> None:
-        self._store = store
+    def store_of(self, place: DeltaPlace) -> TableStore:
+        """Return the store. Raises SourceUnreachable."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class OwnStore:
+    """The store of this server, and no other."""
+
+    store: TableStore
+
+    def store_of(self, place: DeltaPlace) -> TableStore:
+        """Return the store of this server. Raises SourceUnreachable."""
+        if place.source:
+            raise SourceUnreachable(place.source, "this server reads no remote sources")
+        return self.store
+
+
+class LogNames:
+    """An inspector that reads names only."""
+
+    def __init__(self, stores: Stores) -> None:
+        self._stores = stores
 
     async def inspect(self, place: Place) -> TableReport:
         """Find the newest version that the log has a file of."""
-        here = local(place)
+        here = delta_place(place)
         newest = -1
         after = ""
         for _ in range(LOG_PAGES_LIMIT):
@@ -67,7 +89,7 @@ class LogNames:
 
     async def is_table(self, place: Place) -> bool:
         """Say whether the log has any file of a version."""
-        here = local(place)
+        here = delta_place(place)
         try:
             page = await self._log(here, "", 1)
         except NoTableThere:
@@ -76,10 +98,10 @@ class LogNames:
 
     async def folder(self, place: Place, after: str, limit: int) -> Folder:
         """List the folders below a place."""
-        here = local(place)
+        here = delta_place(place)
         start = f"{here.prefix}{after}/" if after else ""
         try:
-            page = await self._store.list(Listing(here.bucket, here.prefix, "/", start, limit))
+            page = await self._stores.store_of(here).list(Listing(here.bucket, here.prefix, "/", start, limit))
         except NoSuchBucket:
             raise NoTableThere(place, f"bucket {here.bucket!r} does not exist") from None
         names = [prefix[len(here.prefix) : -1] for prefix in page.prefixes]
@@ -89,15 +111,14 @@ class LogNames:
 
     async def _log(self, place: DeltaPlace, after: str, limit: int) -> Page:
         try:
-            return await self._store.list(Listing(place.bucket, place.prefix + LOG_FOLDER, "", after, limit))
+            store = self._stores.store_of(place)
+            return await store.list(Listing(place.bucket, place.prefix + LOG_FOLDER, "", after, limit))
         except NoSuchBucket:
             raise NoTableThere(place, f"bucket {place.bucket!r} does not exist") from None
 
 
-def local(place: Place) -> DeltaPlace:
-    """Return a place in a bucket of this server. Raises NeedsCatalog, SourceUnreachable."""
+def delta_place(place: Place) -> DeltaPlace:
+    """Return a place in a bucket, here or at a remote source. Raises NeedsCatalog."""
     if not isinstance(place, DeltaPlace):
         raise NeedsCatalog
-    if place.source:
-        raise SourceUnreachable(place.source, "this release does not read remote sources yet")
     return place

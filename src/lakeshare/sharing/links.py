@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
 from lakeshare.columnar.source import FileGone
 from lakeshare.formats.delta.paths import Absolute
@@ -20,16 +21,31 @@ _PLAIN = re.compile(r"[A-Za-z0-9/._~=\n-]*\Z")
 Pins = Callable[[str, Sequence[str]], Sequence[str | None]]
 
 
+class Presigns(Protocol):
+    """Signs URLs below one bucket, for one time and life."""
+
+    @property
+    def expires_at(self) -> int:
+        """When the URLs end, in seconds."""
+        ...
+
+    def urls(self, paths: Sequence[str], pins: Sequence[str]) -> list[str]:
+        """Return a URL for each path, already encoded, that serves what its pin names."""
+        ...
+
+
+def own_presigner(credentials: Credentials, endpoint: str, bucket: str, now: float, seconds: int) -> Presigner:
+    """Return what signs URLs to a bucket of this server."""
+    return Presigner(Signer(credentials), f"{endpoint}/{encode_path(bucket)}/", now, seconds, PIN_PARAM)
+
+
 class Links:
     """Makes URLs of one answer (a UrlMaker), on a thread. They live equally long."""
 
-    def __init__(  # noqa: PLR0913, PLR0917 - all that a URL depends on
-        self, credentials: Credentials, endpoint: str, place: DeltaPlace, now: float, seconds: int, pins: Pins
-    ) -> None:
+    def __init__(self, place: DeltaPlace, pins: Pins, presigner: Presigns) -> None:
         self._place = place
         self._pins = pins
-        prefix = f"{endpoint}/{encode_path(place.bucket)}/"
-        self._presigner = Presigner(Signer(credentials), prefix, now, seconds, PIN_PARAM)
+        self._presigner = presigner
 
     @property
     def expiration_ms(self) -> int:

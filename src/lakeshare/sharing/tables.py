@@ -1,4 +1,4 @@
-"""Shared tables in the buckets of this server, opened for reading.
+"""Shared tables in the buckets of this server and of remote sources, opened for reading.
 
 A log is listed for each question, on the event loop: an acknowledged commit is in the next answer of every worker. What
 is new in it is read on a thread, by way of `Tables.heavy`; that thread asks the store through the loop.
@@ -19,10 +19,12 @@ from lakeshare.formats.delta.paths import LOG_FOLDER, just_before
 from lakeshare.formats.delta.segment import LogListing, read_listing
 from lakeshare.formats.delta.snapshot import Snapshot
 from lakeshare.http.response import FileSpan, Spans
-from lakeshare.sharing.errors import TableBroken
+from lakeshare.sharing.errors import SourceUnreachable, TableBroken
+from lakeshare.sharing.inspector import Stores
 from lakeshare.sharing.model.places import DeltaPlace
 from lakeshare.storage.errors import ContentLost, NoSuchBucket, NoSuchKey
-from lakeshare.storage.port import Listing, ObjectStore
+from lakeshare.storage.port import Listing
+from lakeshare.storage.table_store import TableStore
 
 T = TypeVar("T")
 
@@ -33,6 +35,8 @@ MAX_LOG_ENTRIES = 2_000_000
 """Most files of one log that are listed; Delta cleans a log after thirty days."""
 WAIT_SECONDS = 60.0
 """Longest time that a thread waits for the store."""
+REMOTE_WAIT_SECONDS = 600.0
+"""The same for a file of a remote source, which may be a large checkpoint on a slow line."""
 
 Wait = Callable[[Coroutine[Any, Any, T]], T]
 
@@ -40,7 +44,7 @@ Wait = Callable[[Coroutine[Any, Any, T]], T]
 class StoreFiles:
     """The files of one table, for the engine's threads. What was listed must be what is read."""
 
-    def __init__(self, store: ObjectStore, place: DeltaPlace, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, store: TableStore, place: DeltaPlace, loop: asyncio.AbstractEventLoop) -> None:
         self._store = store
         self._place = place
         self.loop = loop
@@ -71,18 +75,38 @@ class StoreFiles:
         return self._wait(self._store.pins(bucket, keys))
 
     def _wait(self, asked: Coroutine[Any, Any, T]) -> T:
-        return asyncio.run_coroutine_threadsafe(asked, self.loop).result(WAIT_SECONDS)
+        waiting = asyncio.run_coroutine_threadsafe(asked, self.loop)
+        if not self._place.source:
+            return waiting.result(WAIT_SECONDS)
+        try:
+            return waiting.result(REMOTE_WAIT_SECONDS)
+        except TimeoutError:
+            waiting.cancel()
+            raise SourceUnreachable(self._place.source, "no answer in time") from None
 
 
 class Tables:
     """The shared tables of one worker. Make it after a fork, and close it."""
 
-    def __init__(self, store: ObjectStore, folder: Path) -> None:
-        """Take the store, and a folder for what is kept of large logs, which all workers share."""
-        self.store = store
+    def __init__(self, stores: Stores, folder: Path, elsewhere: "Tables | None" = None) -> None:
+        """Take the stores, and a folder for what is kept of large logs, which all workers share.
+
+        `elsewhere` opens the tables of remote sources: it has threads of its own, so that a source that is slow to
+        answer holds up nobody else.
+        """
+        self.stores = stores
+        self._elsewhere = elsewhere
         self.engine = Engine(folder)
         self._threads = ThreadPoolExecutor(HEAVY_THREADS, thread_name_prefix="lakeshare-tables")
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    def of(self, place: DeltaPlace) -> "Tables":
+        """Return what opens the table at a place."""
+        return self._elsewhere if place.source and self._elsewhere is not None else self
+
+    def store_of(self, place: DeltaPlace) -> TableStore:
+        """Return the store that has the table at a place. Raises SourceUnreachable."""
+        return self.of(place).stores.store_of(place)
 
     async def heavy(self, work: Callable[[], T]) -> T:
         """Run work that takes long on a thread."""
@@ -90,7 +114,7 @@ class Tables:
 
     def files(self, place: DeltaPlace) -> StoreFiles:
         """Return the files of a table, for use on a thread."""
-        return StoreFiles(self.store, place, asyncio.get_running_loop())
+        return StoreFiles(self.store_of(place), place, asyncio.get_running_loop())
 
     async def latest(self, place: DeltaPlace) -> int:
         """Return the newest version of a table. Raises TableBroken."""
@@ -101,7 +125,7 @@ class Tables:
     async def whole_log(self, place: DeltaPlace) -> LogListing:
         """List a log from its beginning. Raises TableBroken."""
         with broken(place):
-            return read_listing(await entries_of(self.store, place, LOG_FOLDER))
+            return read_listing(await entries_of(self.store_of(place), place, LOG_FOLDER))
 
     async def open(self, place: DeltaPlace, version: int | None = None) -> Snapshot:
         """Return a version of a table, the latest by default. Raises TableBroken, and what is wrong with the version.
@@ -117,6 +141,8 @@ class Tables:
     async def close(self) -> None:
         """Finish what is under way; its threads may still ask the loop for something."""
         await asyncio.to_thread(self._threads.shutdown, cancel_futures=True)
+        if self._elsewhere is not None:
+            await self._elsewhere.close()
 
     async def _opened(self, place: DeltaPlace, version: int | None) -> Snapshot:
         table = str(place)
@@ -133,7 +159,7 @@ class Tables:
         table, files = str(place), self.files(place)
         since = warm_since(self.engine, table)
         if since is not None:
-            entries = files.expect(await entries_of(self.store, place, LOG_FOLDER, just_before(since)))
+            entries = files.expect(await entries_of(self.store_of(place), place, LOG_FOLDER, just_before(since)))
             recent = read_listing(entries, since)
             if is_known(self.engine, table, recent):
                 return recent, files
@@ -141,7 +167,7 @@ class Tables:
 
     async def _listed_whole(self, place: DeltaPlace) -> tuple[LogListing, StoreFiles]:
         files = self.files(place)
-        return read_listing(files.expect(await entries_of(self.store, place, LOG_FOLDER))), files
+        return read_listing(files.expect(await entries_of(self.store_of(place), place, LOG_FOLDER))), files
 
 
 @contextmanager
@@ -155,7 +181,7 @@ def broken(place: DeltaPlace) -> Iterator[None]:
         raise TableBroken(f"bucket {place.bucket!r} does not exist any more") from None
 
 
-async def entries_of(store: ObjectStore, place: DeltaPlace, folder: str, after: str = "") -> list[Entry]:
+async def entries_of(store: TableStore, place: DeltaPlace, folder: str, after: str = "") -> list[Entry]:
     """List the files directly in a folder of a table, by name. Raises NoSuchBucket, Unreadable."""
     cut = len(place.prefix)
     found: list[Entry] = []

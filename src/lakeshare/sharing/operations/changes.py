@@ -64,7 +64,7 @@ async def read_changes(room: Room, view: View, access: Access, asked: ReadChange
     """Make ready to read changes. Raises as `open_at` does, ChangesNotRecorded, InvalidParameter, UnsupportedTable."""
     located, place = await found_at(room, access, asked.name)
     check_history(located)
-    tables = tables_of(room)
+    tables = tables_of(room, place)
     page = read_page(view, asked.paged.page_token, asked.paged.digest, room.clock())
     if page is not None and page.table != located.table.id:
         raise InvalidParameter("The table specified in the page token does not match the table being queried.")

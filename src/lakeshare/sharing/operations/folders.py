@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from lakeshare.identity.caller import Need
-from lakeshare.sharing.errors import HistoryNotShared, InvalidParameter
+from lakeshare.sharing.errors import HistoryNotShared, InvalidParameter, UnsupportedTable
 from lakeshare.sharing.folder_keys import FolderKey, issue_folder_key
 from lakeshare.sharing.model.asking import TableName
 from lakeshare.sharing.model.places import DeltaPlace
@@ -33,6 +33,8 @@ async def get_folder_key(room: Room, view: View, access: Access, asked: GetFolde
     Raises NoSuchResource, HistoryNotShared, InvalidParameter.
     """
     located, place = await found_at(room, access, asked.name)
+    if place.source:
+        raise UnsupportedTable("credentials for a folder are given for tables that lie in this server: query this one")
     if not located.table.history or located.table.start_version:
         raise HistoryNotShared(located.full_name)
     if asked.location and not _is_within(asked.location, place):

@@ -8,7 +8,7 @@ from lakeshare.formats.delta.protocol import features_of_data
 from lakeshare.formats.delta.schema import MappingMode, mapping_mode
 from lakeshare.formats.delta.snapshot import Snapshot, TableState
 from lakeshare.sharing.errors import BeforeWindow, HistoryNotShared, UnsupportedTable
-from lakeshare.sharing.inspector import local
+from lakeshare.sharing.inspector import delta_place
 from lakeshare.sharing.model.asking import Capabilities, Moment, ResponseFormat, TableName
 from lakeshare.sharing.model.places import DeltaPlace
 from lakeshare.sharing.operations.catalog import Located, find_table
@@ -30,23 +30,23 @@ class OpenTable:
     timestamp_ms: int | None = None
 
 
-def tables_of(room: Room) -> Tables:
-    """Return what opens tables."""
+def tables_of(room: Room, place: DeltaPlace) -> Tables:
+    """Return what opens the table at a place."""
     if room.tables is None:
         raise RuntimeError("this room opens no tables")
-    return room.tables
+    return room.tables.of(place)
 
 
 async def found_at(room: Room, access: Access, name: TableName) -> tuple[Located, DeltaPlace]:
     """Return a table that the recipient sees, and where it lies. Raises NoSuchResource, NeedsCatalog."""
     located = await find_table(room, access, name.share, name.schema, name.table)
-    return located, local(located.table.place)
+    return located, delta_place(located.table.place)
 
 
 async def open_at(room: Room, access: Access, name: TableName, moment: Moment) -> OpenTable:
     """Open a table. Raises NoSuchResource, HistoryNotShared, BeforeWindow, TableBroken, and what is wrong with time."""
     located, place = await found_at(room, access, name)
-    tables = tables_of(room)
+    tables = tables_of(room, place)
     if moment.is_latest:
         return OpenTable(located, place, await tables.open(place))
     check_history(located)

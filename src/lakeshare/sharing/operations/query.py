@@ -39,7 +39,7 @@ async def query_table(room: Room, view: View, access: Access, asked: QueryTable)
     opened = await _open(room, access, asked, moment, pinned)
     snapshot = opened.snapshot
     chosen = choose_format(asked.capabilities, snapshot.state, has_vectors=has_vectors(snapshot))
-    tables = tables_of(room)
+    tables = tables_of(room, opened.place)
     plain = asked.predicate is None and asked.limit is None
 
     def select() -> tuple[Selection, int | None]:
@@ -64,7 +64,7 @@ async def _open(
     opened = await open_at(room, access, asked.name, Moment())
     _check_table(opened.located, pinned)
     if opened.snapshot.version != pinned.version:
-        snapshot = await tables_of(room).open(opened.place, pinned.version)
+        snapshot = await tables_of(room, opened.place).open(opened.place, pinned.version)
         opened = OpenTable(opened.located, opened.place, snapshot)
     if opened.snapshot.state.metadata.id != pinned.log:
         raise InvalidParameter("The table was replaced by another since. Please restart the query.")

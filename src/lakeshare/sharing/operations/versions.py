@@ -13,7 +13,7 @@ async def get_version(room: Room, access: Access, asked: GetVersion) -> int:
     Raises NoSuchResource, HistoryNotShared, TimestampTooLate, TableBroken.
     """
     located, place = await found_at(room, access, asked.name)
-    tables = tables_of(room)
+    tables = tables_of(room, place)
     if asked.starting_timestamp_ms is None:
         return await tables.latest(place)
     check_history(located)

@@ -82,7 +82,7 @@ async def answer(room: Room, call: Call, asked: ReadChanges) -> Response:
     shape = LineShape(asked.id_column or feed.format.id_column, links.expiration_ms)
     written = Written()
     stream = Stream(
-        tables_of(room),
+        tables_of(room, feed.place),
         head_lines(feed.head, feed.format, history=True),
         translated(_counted(room, call, feed, written, _lines(feed, links, shape, written)), feed.place),
         (lambda: _end(room, call, feed, links, written)) if asked.wants_end else None,

@@ -4,12 +4,13 @@ from collections.abc import Awaitable, Callable
 
 from lakeshare.http.request import Request
 from lakeshare.sharing.data_keys import data_credentials
-from lakeshare.sharing.errors import Unrecognised
-from lakeshare.sharing.links import Links
+from lakeshare.sharing.errors import SourceUnreachable, Unrecognised
+from lakeshare.sharing.links import Links, Presigns, own_presigner
 from lakeshare.sharing.model.endpoints import choose
 from lakeshare.sharing.model.places import DeltaPlace
 from lakeshare.sharing.operations.catalog import Located
 from lakeshare.sharing.operations.opening import tables_of
+from lakeshare.sharing.remotes import SourcePresigner
 from lakeshare.sharing.room import Room
 from lakeshare.sharing.usage import Counts, Subject
 from lakeshare.sharing.wire.call import Call
@@ -21,13 +22,27 @@ def origin_of(request: Request) -> str:
 
 
 def links_for(room: Room, call: Call, located: Located, place: DeltaPlace) -> Links:
-    """Make ready to sign URLs for a table's files. Raises BadEndpoint, Unrecognised."""
+    """Make ready to sign URLs for a table's files. Raises BadEndpoint, Unrecognised, SourceUnreachable."""
+    presigner = _elsewhere(room, call, place) if place.source else _here(room, call, located, place)
+    return Links(place, tables_of(room, place).files(place).pins, presigner)
+
+
+def _here(room: Room, call: Call, located: Located, place: DeltaPlace) -> Presigns:
     credentials = data_credentials(call.view, call.access.credential, located.share)
     if credentials is None:
         raise Unrecognised
     endpoint = choose("", room.endpoint, origin_of(call.request)).url
-    files = tables_of(room).files(place)
-    return Links(credentials, endpoint, place, room.clock(), room.url_seconds, files.pins)
+    return own_presigner(credentials, endpoint, place.bucket, room.clock(), room.url_seconds)
+
+
+def _elsewhere(room: Room, call: Call, place: DeltaPlace) -> Presigns:
+    """Sign for another store, which knows nothing of tokens: no longer than the token itself lives."""
+    source = call.view.source(place.source)
+    if source is None:
+        raise SourceUnreachable(place.source, "it was removed")
+    now, end = room.clock(), call.access.credential.expires_at
+    seconds = room.url_seconds if end is None else max(1, min(room.url_seconds, int(end - now)))
+    return SourcePresigner(call.view, source, place.bucket, now, seconds)
 
 
 def still_admitted(room: Room, call: Call, share: str) -> Callable[[], Awaitable[None]]:

@@ -128,7 +128,7 @@ async def _answer(room: Room, call: Call, asked: QueryTable | ReadChanges) -> Re
     )
     write = delta_lines if found.format is ResponseFormat.DELTA else parquet_lines
     stream = Stream(
-        tables_of(room),
+        tables_of(room, opened.place),
         head_lines(snapshot, found.format, history=opened.located.table.history),
         translated(write(found.selection, links, shape), opened.place),
         (lambda: end_line(links.expiration_ms, found.next_page, found.refresh)) if asked.wants_end else None,
