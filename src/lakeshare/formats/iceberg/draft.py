@@ -177,24 +177,25 @@ def _assembled(
 
 
 def _snapshot_log(draft: Draft) -> tuple[SnapshotLogEntry, ...]:
-    """Return the log without what was never current, and with no gap: an entry that is gone takes all before it along."""
+    """Return the log without what was never current, and without gaps: an entry that goes takes older ones along."""
     skipped = draft.added_snapshots - {draft.current_snapshot_id}
-    log: list[SnapshotLogEntry] = draft.snapshot_log
+    log = draft.snapshot_log
     if skipped:
         log = [entry for entry in log if entry.snapshot_id not in skipped]
     if draft.removed_snapshots:
         gone = [place for place, entry in enumerate(log) if entry.snapshot_id not in draft.snapshots]
         log = log[gone[-1] + 1 :] if gone else log
-    if (
-        log
-        and log[-1].timestamp_ms - draft.now_ms > CLOCK_TOLERANCE_MS
-        and log[-1].snapshot_id in draft.added_snapshots
-    ):
+    if log and log[-1].snapshot_id in draft.added_snapshots:
+        _check_clock(log[-1].timestamp_ms, draft.now_ms)
+    return tuple(log)
+
+
+def _check_clock(snapshot_ms: int, now_ms: int) -> None:
+    if snapshot_ms - now_ms > CLOCK_TOLERANCE_MS:
         raise InvalidMetadata(
-            f"Invalid update timestamp {draft.now_ms}: before last snapshot log entry at {log[-1].timestamp_ms}; "
+            f"Invalid update timestamp {now_ms}: before last snapshot log entry at {snapshot_ms}; "
             "the writer's clock is more than a minute ahead of the server's"
         )
-    return tuple(log)
 
 
 def _metadata_log(

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Protocol, TypeVar
 from uuid import NAMESPACE_URL, uuid5
 
@@ -248,7 +249,7 @@ def _unique(items: Iterable[N]) -> tuple[N, ...]:
 def _check_logs(metadata: TableMetadata) -> None:
     for name, log in (("snapshot", metadata.snapshot_log), ("metadata", metadata.metadata_log)):
         times = [entry.document["timestamp-ms"] for entry in log]
-        if any(later - earlier < -CLOCK_TOLERANCE_MS for earlier, later in zip(times, times[1:], strict=False)):
+        if any(later - earlier < -CLOCK_TOLERANCE_MS for earlier, later in pairwise(times)):
             raise InvalidMetadata(f"the {name} log is not ordered by time")
         if times and metadata.last_updated_ms - times[-1] < -CLOCK_TOLERANCE_MS:
             raise InvalidMetadata(
