@@ -22,6 +22,9 @@ def test_an_import_of_an_export_is_what_was_exported(tmp_path):
         assert run("export", str(first), str(tmp_path / "one")).returncode == 0
     with running(second):
         pass
+    refused = run("import", str(second), str(tmp_path / "one"), "--replace")
+    assert (refused.returncode, "bring that secrets.key along" in refused.stderr) == (1, True)
+    (second / "secrets.key").write_bytes((first / "secrets.key").read_bytes())
     assert run("verify", str(tmp_path / "one")).returncode == 0
     done = run("import", str(second), str(tmp_path / "one"), "--replace", "--json")
     assert done.returncode == 0, done.stderr

@@ -9,6 +9,8 @@ import os
 import secrets
 from base64 import b64decode, b64encode
 from binascii import Error as Base64Error
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from cryptography.exceptions import InvalidTag
@@ -65,6 +67,13 @@ class Vault:
             raise VaultUnusable(f"{path} cannot be made: another process keeps removing it")
         return cls(found)
 
+    def newest_alone(self) -> "Vault":
+        """Return a vault that opens only what the newest key sealed."""
+        alone = Vault.__new__(Vault)
+        alone._newest = self._newest  # noqa: SLF001 - the same class
+        alone._keys = {self._newest: self._keys[self._newest]}  # noqa: SLF001
+        return alone
+
     def seal(self, secret: bytes, place: str) -> bytes:
         """Encrypt a secret for one place."""
         nonce = secrets.token_bytes(_NONCE_BYTES)
@@ -85,6 +94,22 @@ class Vault:
     def is_newest(self, sealed: bytes) -> bool:
         """Whether the newest key sealed this, so that the older ones are not needed for it."""
         return sealed[1:_HEAD_BYTES] == self._newest
+
+
+def add_key(path: Path) -> None:
+    """Put a new key in front of those in the file: it seals from the next start on, and the others still open."""
+    keys = _read(path) or ()
+    if len(keys) >= MAX_KEYS:
+        raise VaultUnusable(f"{path} has {MAX_KEYS} keys already: rotate without keeping the older ones")
+    _replace(path, (secrets.token_bytes(_KEY_BYTES), *keys))
+
+
+def drop_older(path: Path) -> int:
+    """Leave the newest key alone in the file, and say how many went: what they sealed opens no more."""
+    keys = _read(path) or ()
+    if len(keys) > 1:
+        _replace(path, keys[:1])
+    return max(0, len(keys) - 1)
 
 
 def _key_id(key: bytes) -> bytes:
@@ -117,25 +142,39 @@ def _parse(path: Path, content: bytes) -> tuple[bytes, ...]:
 
 def _create(path: Path) -> None:
     """Make the key file, whole or not at all; if another process was first, its file stays."""
+    with _draft(path, (secrets.token_bytes(_KEY_BYTES),)) as draft:
+        try:
+            path.hardlink_to(draft)
+        except FileExistsError:
+            return
+        _sync_folder(path)
+
+
+def _replace(path: Path, keys: tuple[bytes, ...]) -> None:
+    """Put a file with these keys in place of the one that is there: whole, or not at all."""
+    with _draft(path, keys) as draft:
+        draft.replace(path)
+        _sync_folder(path)
+
+
+@contextmanager
+def _draft(path: Path, keys: tuple[bytes, ...]) -> Iterator[Path]:
+    """Write keys durably to a file beside the path, which is gone afterwards."""
     draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         with os.fdopen(descriptor, "wb") as file:
-            file.write(b64encode(secrets.token_bytes(_KEY_BYTES)) + b"\n")
+            file.write(b"".join(b64encode(key) + b"\n" for key in keys))
             file.flush()
             os.fsync(file.fileno())
-        _publish(draft, path)
+        yield draft
     except OSError as reason:
-        raise VaultUnusable(f"{path} cannot be made: {reason.strerror}") from None
+        raise VaultUnusable(f"{path} cannot be written: {reason.strerror}") from None
     finally:
         draft.unlink(missing_ok=True)
 
 
-def _publish(draft: Path, path: Path) -> None:
-    try:
-        path.hardlink_to(draft)
-    except FileExistsError:
-        return
+def _sync_folder(path: Path) -> None:
     directory = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(directory)

@@ -16,6 +16,7 @@ from lakeshare.server import archive
 from lakeshare.server.app import App, Shared
 from lakeshare.server.jobs import jobs_of
 from lakeshare.server.live import LiveSettings
+from lakeshare.server.occupancy import in_use
 from lakeshare.server.workers import Ready, run
 from lakeshare.settings import Secret, Settings, default_of, env_names, flag_name, sources_of
 from lakeshare.storage.local.backup import BackupReport
@@ -74,7 +75,8 @@ def server(directory: Path, **flags: str | None) -> None:
     sources, shared = sources_of(os.environ, flags), Shared.of(settings)
     app = App(root, settings, credentials, sources, shared)
     jobs = jobs_of(root, LiveSettings(root, settings, sources, shared.bell))
-    raise SystemExit(run(settings, app, jobs, lambda ready: _greet(ready, root)))
+    with in_use(root):
+        raise SystemExit(run(settings, app, jobs, lambda ready: _greet(ready, root)))
 
 
 def _greet(ready: Ready, root: Path) -> None:
@@ -154,7 +156,7 @@ def backup(directory: Path, target: Path, *, hard_links: bool, without_keys: boo
     lakeshare backup ./data /mnt/backup
     lakeshare backup ./data /mnt/backup        again: only what is new is copied
     """
-    with progress_bar(shown=not as_json) as progress:
+    with in_use(directory), progress_bar(shown=not as_json) as progress:
         report = archive.backup(
             directory.resolve(), target.resolve(), progress, hard_links=hard_links, keys=not without_keys
         )
