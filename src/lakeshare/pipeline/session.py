@@ -1,0 +1,136 @@
+"""A Spark session for one server: Java and jars found or fetched, settings in a private file, the log in another."""
+
+import importlib.util
+import logging
+import os
+import shlex
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from lakeshare.pipeline import conf
+from lakeshare.pipeline.connection import Connection
+from lakeshare.pipeline.errors import Misused, NoSpark
+from lakeshare.pipeline.jars import jars
+from lakeshare.pipeline.java import find_java
+from lakeshare.pipeline.progress import SILENT, Told
+
+LOG_NAME = "spark.log"
+STOP_SECONDS = 30
+_LOG_CHARACTERS = 2000
+
+
+def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:
+    """Return the folder for what is fetched once."""
+    if chosen := environ.get("LAKESHARE_CACHE"):
+        return Path(chosen)
+    home = environ.get("XDG_CACHE_HOME")
+    return (Path(home) if home else Path.home() / ".cache") / "lakeshare"
+
+
+@contextmanager
+def spark_session(
+    connection: Connection, wanted: conf.Wanted, environ: Mapping[str, str] = os.environ, told: Told = SILENT
+) -> Iterator[Any]:
+    """Yield a session that reaches the server, and end its JVM afterwards."""
+    if importlib.util.find_spec("pyspark") is None:
+        raise NoSpark(
+            "PySpark is not installed", "Install it: pip install 'lakeshare[spark]', or scripts/setup --spark"
+        )
+    cache = cache_folder(environ)
+    java = find_java(cache, environ)
+    found = jars(cache, java, environ, told)
+    told.step("starting Spark")
+    with tempfile.TemporaryDirectory(prefix="lakeshare-spark-") as folder:
+        work = Path(folder)
+        if connection.ca_file:
+            _write_trust(Path(connection.ca_file), work / conf.TRUST_FILE)
+        chosen = conf.settings(connection, wanted, found, work)
+        log = cache / LOG_NAME
+        with _gateway(chosen, java, work, log) as gateway:
+            yield from _session(gateway, log)
+
+
+def _session(gateway: Any, log: Path) -> Iterator[Any]:
+    from py4j.protocol import Py4JError  # noqa: PLC0415 - pyspark is an extra
+    from pyspark import SparkContext  # noqa: PLC0415
+    from pyspark.sql import SparkSession  # noqa: PLC0415
+
+    logging.getLogger("DataFrameQueryContextLogger").disabled = True  # What it would print is raised as well.
+    try:
+        context = SparkContext(gateway=gateway)
+    except Py4JError as reason:
+        raise _not_started(log) from reason
+    session = SparkSession(context)
+    try:
+        yield session
+    finally:
+        session.stop()
+
+
+@contextmanager
+def _gateway(chosen: Mapping[str, str], java: Path, work: Path, log: Path) -> Iterator[Any]:
+    """Start a JVM whose settings come from a file, whose words go to a log, and which ends with the block."""
+    from pyspark import SparkContext  # noqa: PLC0415 - pyspark is an extra
+    from pyspark.errors import PySparkRuntimeError  # noqa: PLC0415
+    from pyspark.java_gateway import launch_gateway  # noqa: PLC0415
+
+    if SparkContext._active_spark_context is not None:  # noqa: SLF001 - there is no public word for it
+        raise Misused("another Spark session runs in this process", "End it first: a process has one.")
+    arguments = _private_file(work / "spark.properties", conf.properties(chosen))
+    with log.open("w") as out, _environment(java, arguments):
+        try:
+            gateway = launch_gateway(popen_kwargs={"stdout": out, "stderr": out})
+        except PySparkRuntimeError as reason:
+            raise _not_started(log) from reason
+    try:
+        yield gateway
+    finally:
+        SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001 - so that the next session gets a JVM of its own
+        gateway.shutdown()
+        gateway.proc.stdin.close()
+        gateway.proc.wait(STOP_SECONDS)
+
+
+def _private_file(path: Path, text: str) -> str:
+    """Write what only its owner may read, and return the words that lead spark-submit to it."""
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(text)
+    return f"--properties-file {shlex.quote(str(path))} --load-spark-defaults pyspark-shell"
+
+
+@contextmanager
+def _environment(java: Path, arguments: str) -> Iterator[None]:
+    """Set, while the JVM starts, the variables that PySpark's launcher reads."""
+    ours = {"JAVA_HOME": str(java), "PYSPARK_SUBMIT_ARGS": arguments, "SPARK_LOCAL_HOSTNAME": "localhost"}
+    before = {name: os.environ.get(name) for name in ours}
+    os.environ.update(ours)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name)
+            else:
+                os.environ[name] = value
+
+
+def _write_trust(pem: Path, target: Path) -> None:
+    """Write the authorities of a PEM file as Java reads them."""
+    from cryptography import x509  # noqa: PLC0415 - only for a server with an authority of its own
+    from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, pkcs12  # noqa: PLC0415
+
+    try:
+        found = x509.load_pem_x509_certificates(pem.read_bytes())
+    except (OSError, ValueError) as reason:
+        raise Misused(f"{pem} holds no certificates: {reason}", "Give a PEM file: --ca-cert FILE") from None
+    named = [pkcs12.PKCS12Certificate(one, f"authority-{at}".encode()) for at, one in enumerate(found)]
+    word = BestAvailableEncryption(conf.TRUST_PASSWORD.encode())
+    target.write_bytes(pkcs12.serialize_java_truststore(named, word))
+
+
+def _not_started(log: Path) -> NoSpark:
+    said = log.read_text(errors="replace")[-_LOG_CHARACTERS:].strip()
+    return NoSpark(f"Spark did not start. The end of {log}:\n{said}", "Look at --master, --driver-memory and --conf.")
