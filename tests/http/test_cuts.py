@@ -29,13 +29,22 @@ def edge() -> Iterator[Edge]:
     async def handler(request: Request) -> Response:
         if request.raw_path == "/unread":
             return Response(200, [], b"unread")
-        body = await request.body(1 << 20)
+        body = await poured(request) if request.raw_path == "/poured" else await request.body(1 << 20)
         return Response(
             200, [], b"%b %d %d" % (request.method.encode(), len(body), sum(body[:1000]) + sum(body[-1000:]))
         )
 
     with served(handler) as edge:
         yield edge
+
+
+async def poured(request: Request) -> bytes:
+    """Take a body by threads where its connection can."""
+    if request.pour_into is None:
+        return await request.body(1 << 20)
+    parts: list[bytes] = []
+    await request.pour(lambda blocks: parts.extend(map(bytes, blocks)))
+    return b"".join(parts)
 
 
 def body_of(size: int) -> bytes:
@@ -58,7 +67,8 @@ def gets(draw: st.DrawFn) -> Sent:
 @st.composite
 def puts(draw: st.DrawFn) -> Sent:
     body = body_of(draw(sizes))
-    head = f"PUT /a HTTP/1.1\r\nHost: a\r\nContent-Length: {len(body)}\r\n{draw(offers)}\r\n"
+    path = draw(st.sampled_from(["/a", "/poured"]))
+    head = f"PUT {path} HTTP/1.1\r\nHost: a\r\nContent-Length: {len(body)}\r\n{draw(offers)}\r\n"
     return Sent(head.encode() + body, described("PUT", body))
 
 

@@ -69,6 +69,7 @@ class Edge:
             scheme=scheme,
             peer=peer,
             receive=receive,
+            pour_into=scope.get("lakeshare.pour"),
         )
 
 

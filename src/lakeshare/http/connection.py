@@ -42,6 +42,13 @@ class Connection(Protocol):
     def cut(self) -> None:
         """End it at once, whatever is under way."""
 
+    @property
+    def untaken(self) -> int:
+        """Return how many bytes of a large body are still to come, none of which the parser need see."""
+
+    def body_taken(self, size: int) -> None:
+        """Note that bytes of a large body were taken from the socket past the loop."""
+
     def standing_lines(self) -> bytes:
         """Return the lines that every response has."""
 

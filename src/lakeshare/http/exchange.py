@@ -2,7 +2,8 @@
 
 Beyond ASGI an answer may carry runs of files, `{"type": "http.response.file", "path", "offset", "count",
 "more_body"}`, offered as the extension `lakeshare.sendfile`; and one that is whole in memory may be given to
-`Exchange.reply`, found in the scope as `lakeshare.reply`, which writes it at once.
+`Exchange.reply`, found in the scope as `lakeshare.reply`, which writes it at once. A large body may be asked for by
+`Exchange.pour`, in the scope as `lakeshare.pour` where a thread can take it from the socket.
 """
 
 import asyncio
@@ -13,7 +14,8 @@ from enum import Enum, auto
 from lakeshare.http.connection import Connection, PeerGone
 from lakeshare.http.head import BODILESS, STATUS_LINES, response_head, response_lines
 from lakeshare.http.limits import BODY_HIGH_WATER, BODY_LOW_WATER, DRAIN_LIMIT
-from lakeshare.http.request import Message, Receive, Scope, Send
+from lakeshare.http.receive import Turn
+from lakeshare.http.request import Message, Receive, Scope, Send, Sink
 from lakeshare.http.sendfile import TURN_BYTES, send_file
 
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
@@ -127,6 +129,34 @@ class Exchange:
             return {"type": "http.disconnect"}
         self._ended = True
         return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def pour(self, sink: Sink) -> bool:
+        """Let threads hand what is left of a large body to a sink, and say whether all of it came."""
+        if self.expects_continue:
+            self._continue()
+        connection = self.connection
+        while (self._chunks or self.more_body) and not self.disconnected:
+            connection.flow.pause_reading()
+            left = connection.untaken if self.more_body else 0
+            turn = Turn(connection, sink, self._all_chunks(), self.received, left)
+            try:
+                await turn.run()
+            finally:
+                connection.body_taken(turn.taken)
+            if turn.stalled:
+                await self._gather()
+        self._ended = True
+        return not self.disconnected
+
+    def _all_chunks(self) -> list[bytes]:
+        chunks = list(self._chunks or ())
+        self._chunks, self._buffered = None, 0
+        return chunks
+
+    async def _gather(self) -> None:
+        """Let the loop read until there is enough for a turn."""
+        while self._buffered < BODY_LOW_WATER and self.more_body and not self.disconnected:
+            await self._wait()
 
     def _may_hear_more(self) -> bool:
         return not self.disconnected and not self.response_complete and (self.more_body or self._ended)

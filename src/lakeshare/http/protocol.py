@@ -15,6 +15,7 @@ from lakeshare.http.head import FIELD_COUNT_LIMIT, RawFields, Refusal, fields_of
 from lakeshare.http.limits import DIRECT_BYTES, LINGER_LIMIT, LINGER_SECONDS
 from lakeshare.http.parsing import MALFORMED, Refused, body_parser, new_parser, refusal_of, split_odd_target
 from lakeshare.http.patience import NEVER, PatientProtocol
+from lakeshare.http.receive import POUR_BYTES, SOCKETS_SHARED
 from lakeshare.http.request import Scope
 
 if TYPE_CHECKING:
@@ -130,6 +131,21 @@ class EdgeProtocol(PatientProtocol):
             self.on_message_complete()
         return rest
 
+    @property
+    def untaken(self) -> int:
+        """Return how many bytes of a large body are still to come, none of which the parser need see."""
+        return self._direct
+
+    def body_taken(self, size: int) -> None:
+        """Note that bytes of a large body were taken from the socket past the loop."""
+        if not size or self.lost:
+            return
+        self._direct -= size
+        self.cycle.received += size
+        if not self._direct:
+            self.parser = new_parser(self)
+            self.on_message_complete()
+
     def _stay_patient(self) -> None:
         """Bound what a peer sends without ending a head, a chunk or a trailer, and how long a head takes."""
         if self._lingering or self.lost:
@@ -226,6 +242,8 @@ class EdgeProtocol(PatientProtocol):
             self._upgrade_body = True
         elif length is not None and length >= DIRECT_BYTES:
             self._direct = length
+            if length >= POUR_BYTES and SOCKETS_SHARED and self.plain_fd >= 0:
+                scope["lakeshare.pour"] = exchange.pour
         if self._running is None:
             self._start(exchange, scope)
         else:

@@ -1,6 +1,6 @@
 """One HTTP request: its head as values, and the way to its body."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,13 @@ Message = MutableMapping[str, Any]
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
+
+Block = bytes | memoryview
+Sink = Callable[[Sequence[Block]], None]
+"""Takes the next bytes of a body in a thread, where it may block; they are lent to it for the call."""
+
+Pour = Callable[[Sink], Awaitable[bool]]
+"""Hands a whole body to a sink, and says whether all of it came."""
 
 
 class ClientGone(LakeshareError):
@@ -43,6 +50,8 @@ class Request:
     scheme: str
     peer: str
     receive: Receive
+    pour_into: Pour | None = None
+    """The way past the loop, for a large body on a connection that has one; then `chunks` need not be read."""
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """Yield the body as it arrives, and fail if the client leaves before its end."""
@@ -54,6 +63,11 @@ class Request:
             more = message.get("more_body", False)
             if chunk := message.get("body", b""):
                 yield chunk
+
+    async def pour(self, sink: Sink) -> None:
+        """Let a thread hand the body to a sink, and fail if the client leaves before its end."""
+        if self.pour_into is None or not await self.pour_into(sink):
+            raise ClientGone
 
     async def body(self, limit_bytes: int) -> bytes:
         """Return the whole body, which must fit the bound."""

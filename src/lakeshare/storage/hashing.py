@@ -8,6 +8,7 @@ from typing import Protocol
 from awscrt import checksums
 from isal import isal_zlib
 
+from lakeshare.http.request import Block
 from lakeshare.storage.port import Checksum, ChecksumKind
 
 MD5 = "MD5"
@@ -16,7 +17,7 @@ SHA = frozenset({"SHA1", "SHA256"})
 CRC_BYTES = {"CRC32": 4, "CRC32C": 4, CRC64NVME: 8}
 ALGORITHMS = frozenset({MD5, *SHA, *CRC_BYTES})
 
-_CRC: dict[str, Callable[[bytes, int], int]] = {
+_CRC: dict[str, Callable[[Block, int], int]] = {
     "CRC32": isal_zlib.crc32,
     "CRC32C": checksums.crc32c,
     CRC64NVME: checksums.crc64nvme,
@@ -29,7 +30,7 @@ _HASHES = {MD5: hashlib.md5, "SHA1": hashlib.sha1, "SHA256": hashlib.sha256}
 class Running(Protocol):
     """A digest that takes bytes as they come."""
 
-    def update(self, data: bytes, /) -> None:
+    def update(self, data: Block, /) -> None:
         """Take more bytes."""
 
     def digest(self) -> bytes:
@@ -59,7 +60,7 @@ class Crc:
         self._length = CRC_BYTES[algorithm]
         self.value = 0
 
-    def update(self, data: bytes, /) -> None:
+    def update(self, data: Block, /) -> None:
         """Take more bytes."""
         self.value = self._continue(data, self.value)
 
@@ -83,11 +84,11 @@ class Digests:
             raise ValueError(f"no such digest: {', '.join(sorted(unknown))}")
         self._running = {name: _begin(name) for name in asked}
 
-    def update(self, chunks: Iterable[bytes]) -> None:
+    def update(self, chunks: Iterable[Block]) -> None:
         """Take more bytes."""
         self._take(self._running.values(), chunks)
 
-    def halves(self) -> tuple[Callable[[Iterable[bytes]], None], ...]:
+    def halves(self) -> tuple[Callable[[Iterable[Block]], None], ...]:
         """Return what must see each chunk, as functions that two threads may run at the same time."""
         slow = [one for name, one in self._running.items() if name == MD5]
         rest = [one for name, one in self._running.items() if name != MD5]
@@ -110,7 +111,7 @@ class Digests:
         return self.digest(MD5).hex()
 
     @staticmethod
-    def _take(running: Iterable[Running], chunks: Iterable[bytes]) -> None:
+    def _take(running: Iterable[Running], chunks: Iterable[Block]) -> None:
         for chunk in chunks:
             for one in running:
                 one.update(chunk)

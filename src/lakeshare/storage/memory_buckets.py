@@ -2,9 +2,11 @@
 
 from bisect import bisect_left, bisect_right
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 
+from lakeshare.http.request import Block
 from lakeshare.http.response import Spans
 from lakeshare.storage.hashing import Digests
 from lakeshare.storage.keys import Start
@@ -36,6 +38,13 @@ class MemoryStaging:
         self.size += len(chunk)
         self.chunks.append(bytes(chunk))
         self.digests.update((chunk,))
+
+    def write_now(self, blocks: Sequence[Block]) -> None:
+        """Take the next bytes on the calling thread."""
+        for block in blocks:
+            self.size += len(block)
+            self.chunks.append(bytes(block))
+        self.digests.update(blocks)
 
     async def digest(self, algorithm: str) -> bytes:
         """Return a digest of all bytes written."""

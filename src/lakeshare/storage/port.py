@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple, Protocol
 
+from lakeshare.http.request import Block
 from lakeshare.http.response import Spans
 
 NULL_VERSION = "null"
@@ -132,6 +133,13 @@ class Staging(Protocol):
 
     async def write(self, chunk: bytes) -> None:
         """Take the next bytes; small chunks are gathered."""
+        ...
+
+    def write_now(self, blocks: Sequence[Block]) -> None:
+        """Take the next bytes on the calling thread, which may block; they are the caller's again afterwards.
+
+        For a body that is written in this way from its first byte to its last, by one thread at a time.
+        """
         ...
 
     async def digest(self, algorithm: str) -> bytes:

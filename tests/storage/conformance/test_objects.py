@@ -350,3 +350,20 @@ async def test_pins_of_many_keys_are_those_that_reading_them_shows(world):
     assert list(await world.store.pins("b", ["a/1"])) == [replaced.pin]
     with pytest.raises(NoSuchBucket):
         await world.store.pins("none", ["a"])
+
+
+@pytest.mark.parametrize("blocks", [[b"a" * 10], [b"a" * 1_048_576, b"b" * 70_000], [b"x"] * 2000])
+async def test_bytes_written_at_once_are_as_others(world, blocks):
+    """Who writes on a thread of his own stores the same object, whatever he does to his blocks afterwards."""
+    async with world.store.stage(frozenset({"SHA256"})) as staging:
+        lent = [bytearray(block) for block in blocks]
+        await asyncio.to_thread(staging.write_now, [memoryview(block) for block in lent])
+        await asyncio.to_thread(staging.write_now, [b"end"])
+        for block in lent:
+            block[:] = bytes(len(block))
+        data = b"".join(blocks) + b"end"
+        assert staging.size == len(data)
+        assert await staging.digest("SHA256") == hashlib.sha256(data).digest()
+        info = await world.store.put(Put(world.bucket, "k"), staging)
+    assert info.etag == hashlib.md5(data).hexdigest()
+    assert await world.read("k") == data

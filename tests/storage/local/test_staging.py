@@ -133,3 +133,11 @@ async def test_an_unknown_digest_is_refused(local):
     """A digest that the store cannot compute is refused when staging begins."""
     with pytest.raises(ValueError, match="CRC99"):
         local.store.stage(frozenset({"CRC99"}))
+
+
+async def test_discarded_bytes_that_were_written_at_once_leave_nothing(local, root):
+    """A block that is left without a put leaves no file."""
+    async with local.store.stage(frozenset()) as staging:
+        await asyncio.to_thread(staging.write_now, [b"x" * MIB])
+    await settled(local)
+    assert names(root) == []

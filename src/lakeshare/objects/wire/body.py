@@ -1,9 +1,9 @@
 """A request's body as the room takes it: unframed, with every digest that was promised for it."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from typing import cast
 
-from lakeshare.http.request import Request
+from lakeshare.http.request import Block, Request, Sink
 from lakeshare.identity.sigv4.chunks import Decoder
 from lakeshare.identity.sigv4.payload import Payload, unsigned_request_payload
 from lakeshare.identity.sigv4.verified import Verified
@@ -41,12 +41,14 @@ def body_of(request: Request, verified: Verified | None) -> Body:
         declared.append(Declared(SIGNED_SHA256, "SHA256", bytes.fromhex(payload.sha256)))
     if algorithm is None:
         algorithm = next(iter(named), None) or _asked(headers) or DEFAULT_ALGORITHM
+    size, promised = payload.length, tuple(declared)
     if not payload.framed:
-        return Body(request.chunks(), payload.length, tuple(declared), algorithm)
+        pour = None if request.pour_into is None else request.pour
+        return Body(request.chunks(), size, promised, algorithm, pour=pour)
     decoder = payload.decoder()
     trailers: dict[str, str] = {}
-    chunks = _unframed(request, decoder, trailers)
-    return Body(chunks, payload.length, tuple(declared), algorithm, trailer, lambda: trailers)
+    chunks, poured = _unframed(request, decoder, trailers), _poured(request, decoder, trailers)
+    return Body(chunks, size, promised, algorithm, trailer, lambda: trailers, poured)
 
 
 async def document_of(request: Request, verified: Verified | None, route: str) -> bytes:
@@ -122,3 +124,19 @@ async def _unframed(request: Request, decoder: Decoder, trailers: dict[str, str]
         for piece in decoder.feed(chunk):
             yield cast("bytes", piece)
     trailers.update(decoder.finish())
+
+
+def _poured(request: Request, decoder: Decoder, trailers: dict[str, str]) -> Callable[[Sink], Awaitable[None]] | None:
+    """Return what hands over a framed body in a thread, where the connection has one to spare."""
+
+    async def pour(sink: Sink) -> None:
+        def unframe(blocks: Sequence[Block]) -> None:
+            # The decoder's pieces are views of what it is fed, and may outlive the call: the block is copied.
+            pieces = [piece for block in blocks for piece in decoder.feed(bytes(block))]
+            if pieces:
+                sink(pieces)
+
+        await request.pour(unframe)
+        trailers.update(decoder.finish())
+
+    return None if request.pour_into is None else pour

@@ -12,6 +12,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from lakeshare.http.request import Block
 from lakeshare.storage.ids import new_pin
 from lakeshare.storage.local.layout import Layout, sync_folder
 
@@ -33,7 +34,7 @@ class PendingBlob:
         self._name = ""
         self._descriptor = self._open()
 
-    def write(self, chunks: Sequence[bytes]) -> None:
+    def write(self, chunks: Sequence[Block]) -> None:
         """Append bytes, all of them."""
         for first in range(0, len(chunks), MAX_IOV):
             self._write(chunks[first : first + MAX_IOV])
@@ -74,7 +75,7 @@ class PendingBlob:
         self._name = f"{self._layout.temporary}/{os.getpid()}-{self.id.hex()}"
         return os.open(self._name, flags | os.O_CREAT | os.O_EXCL, 0o600)
 
-    def _write(self, chunks: Sequence[bytes]) -> None:
+    def _write(self, chunks: Sequence[Block]) -> None:
         wanted = sum(map(len, chunks))
         written = os.writev(self._descriptor, chunks)
         if written == wanted:

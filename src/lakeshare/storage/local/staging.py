@@ -1,15 +1,17 @@
 """Bytes on their way in: small ones in memory, the rest to a file without a name.
 
 Chunks are gathered to batches; a batch is hashed and written in threads while the next one arrives, so that memory
-holds two of them at most. Nothing here is visible to anyone until the index says so.
+holds two of them at most. Who has a thread already writes at once, and nothing is held. Nothing here is visible to
+anyone until the index says so.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future, wait
 from types import TracebackType
 from typing import Self
 
+from lakeshare.http.request import Block
 from lakeshare.storage.hashing import Digests
 from lakeshare.storage.laws import Content
 from lakeshare.storage.local.blobs import PendingBlob
@@ -59,6 +61,14 @@ class LocalStaging:
         if self._waiting_bytes >= BATCH_BYTES:
             await self._dispatch()
 
+    def write_now(self, blocks: Sequence[Block]) -> None:
+        """Take the next bytes on the calling thread, which may block. Raises StoreFull, StoreFailed."""
+        self.size += sum(map(len, blocks))
+        try:
+            self._hash_and_write(self._digests.update, blocks)
+        except OSError as error:
+            raise self._space.translated(error) from error
+
     async def digest(self, algorithm: str) -> bytes:
         """Return a digest of all bytes written."""
         await self.finish()
@@ -100,13 +110,15 @@ class LocalStaging:
 
     async def _dispatch(self) -> None:
         await self._settle()
+        if not self._waiting:
+            return
         chunks, self._waiting, self._waiting_bytes = self._waiting, [], 0
         hashing, *others = self._digests.halves()
         for other in others:
             self._start(lambda other=other: other(chunks))  # type: ignore[misc]
         self._start(lambda: self._hash_and_write(hashing, chunks))
 
-    def _hash_and_write(self, hashing: Callable[[list[bytes]], None], chunks: list[bytes]) -> None:
+    def _hash_and_write(self, hashing: Callable[[Sequence[Block]], None], chunks: Sequence[Block]) -> None:
         if self._blob is None:
             self._blob = PendingBlob(self._layout)
         self._blob.write(chunks)
