@@ -46,6 +46,9 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "source": ("lakeshare.cli.commands.source", "Other S3 stores whose tables are shared."),
         "doctor": ("lakeshare.cli.commands.doctor", "Check what a recipient would meet."),
     },
+    "Jobs": {
+        "pipeline": ("lakeshare.cli.commands.pipeline", "Run Spark jobs on a server's tables."),
+    },
     "A data directory": {
         "server": ("lakeshare.server.commands", "Serve a data directory."),
         "fsck": ("lakeshare.server.commands", "Check a data directory."),

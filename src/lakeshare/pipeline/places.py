@@ -105,38 +105,7 @@ def quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-def parse_source(text: str, aliases: Collection[str] = (), format_name: str = "") -> Source:
-    """Read where rows come from."""
-    if not text:
-        raise Misused("a source cannot be empty", "Write a path, s3://BUCKET/KEY or ALIAS/BUCKET/KEY.")
-    alias, bucket, path = _remote(text, aliases)
-    if bucket and not path:
-        raise Misused(f"{text} is a whole bucket", f"Name the files in it: {text.rstrip('/')}/KEY")
-    place = path if bucket else str(Path(text).expanduser())
-    chosen = format_name or _format_of(place)
-    if chosen not in (CSV, PARQUET):
-        raise Misused(f"it cannot be told from {text!r} whether it is CSV or Parquet", "Say --format csv or parquet.")
-    return Source(place, chosen, bucket, alias)
-
-
-def parse_target(text: str, aliases: Collection[str] = ()) -> Target:
-    """Read where rows go to."""
-    alias, bucket, path = _remote(text, aliases)
-    if bucket and path.strip("/"):
-        return DeltaTarget(bucket, path.strip("/"), alias)
-    name = bucket if alias and not path else text
-    parts = name.split(".")
-    if len(parts) >= _LEVELS and all(_NAME.fullmatch(part) for part in parts):
-        return IcebergTarget(parts[0], tuple(parts[1:-1]), parts[-1], alias)
-    hint = "Delta: ALIAS/BUCKET/PATH or s3://BUCKET/PATH. Iceberg: WAREHOUSE.NAMESPACE.TABLE."
-    if bucket:
-        raise Misused(f"{text} is a whole bucket, and a table has a folder in it", hint)
-    if "/" in text and (first := text.partition("/")[0]) and first not in {".", ".."}:
-        raise Misused(f"{text!r} is no table: {first!r} is no alias", hint)
-    raise Misused(f"{text!r} is no table on a server", hint)
-
-
-def _remote(text: str, aliases: Collection[str]) -> tuple[str, str, str]:
+def parse_place(text: str, aliases: Collection[str]) -> tuple[str, str, str]:
     """Take a place apart: alias, bucket and path, each empty where there is none."""
     for scheme in SCHEMES:
         if text.startswith(scheme):
@@ -151,6 +120,37 @@ def _remote(text: str, aliases: Collection[str]) -> tuple[str, str, str]:
     if not bucket:
         raise Misused(f"{text!r} names no bucket", f"Write {alias}/BUCKET/PATH.")
     return alias, bucket, path
+
+
+def parse_source(text: str, aliases: Collection[str] = (), format_name: str = "") -> Source:
+    """Read where rows come from."""
+    if not text:
+        raise Misused("a source cannot be empty", "Write a path, s3://BUCKET/KEY or ALIAS/BUCKET/KEY.")
+    alias, bucket, path = parse_place(text, aliases)
+    if bucket and not path:
+        raise Misused(f"{text} is a whole bucket", f"Name the files in it: {text.rstrip('/')}/KEY")
+    place = path if bucket else str(Path(text).expanduser())
+    chosen = format_name or _format_of(place)
+    if chosen not in (CSV, PARQUET):
+        raise Misused(f"it cannot be told from {text!r} whether it is CSV or Parquet", "Say --format csv or parquet.")
+    return Source(place, chosen, bucket, alias)
+
+
+def parse_target(text: str, aliases: Collection[str] = ()) -> Target:
+    """Read where rows go to."""
+    alias, bucket, path = parse_place(text, aliases)
+    if bucket and path.strip("/"):
+        return DeltaTarget(bucket, path.strip("/"), alias)
+    name = bucket if alias and not path else text
+    parts = name.split(".")
+    if len(parts) >= _LEVELS and all(_NAME.fullmatch(part) for part in parts):
+        return IcebergTarget(parts[0], tuple(parts[1:-1]), parts[-1], alias)
+    hint = "Delta: ALIAS/BUCKET/PATH or s3://BUCKET/PATH. Iceberg: WAREHOUSE.NAMESPACE.TABLE."
+    if bucket:
+        raise Misused(f"{text} is a whole bucket, and a table has a folder in it", hint)
+    if "/" in text and (first := text.partition("/")[0]) and first not in {".", ".."}:
+        raise Misused(f"{text!r} is no table: {first!r} is no alias", hint)
+    raise Misused(f"{text!r} is no table on a server", hint)
 
 
 def _format_of(path: str) -> str:
