@@ -1,9 +1,12 @@
 """Failures while a recipient reads: the right rows or a clear error, never some rows taken for all."""
 
 import json
-import socket
+import threading
 import uuid
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
+import delta_sharing
 import pandas as pd
 import pytest
 import requests
@@ -14,6 +17,7 @@ METADATA = {"metaData": {"id": str(uuid.uuid4()), "format": {"provider": "parque
             "schemaString": '{"type":"struct","fields":[{"name":"n","type":"long","nullable":true,"metadata":{}}]}',
             "partitionColumns": [], "configuration": {}, "createdTime": 1}}  # fmt: skip
 PROTOCOL = {"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}}
+READS, MAX_REWRITES = 12, 200
 END = {"delta-sharing-capabilities": "responseformat=parquet;includeendstreamaction=true"}
 
 
@@ -106,70 +110,102 @@ def test_a_table_that_is_made_again_at_its_path_is_another(provider: Provider):
         assert files_of(second)[0]["id"] != files_of(first)[0]["id"]
 
 
-@pytest.fixture(scope="module")
-def long_table(provider: Provider) -> Recipient:
-    """A recipient of tables with so many files that their lines come in several steps; all names are one object's."""
-    provider.put("long/part.parquet", b"PAR1")
-    for number in range(30):
-        names = [f"long/{number:02d}-{each:04d}.parquet" for each in range(500)]
-        _copy(provider, names)
-        provider.log("long", number, *([PROTOCOL, METADATA] if not number else []), *(
-            add(name.removeprefix("long/")) for name in names
-        ))  # fmt: skip
-    provider.share("long", long="long")
-    return provider.token("long")
+def test_a_part_of_a_checkpoint_that_is_missing_is_no_checkpoint(provider: Provider):
+    """Of a checkpoint in parts each must be there; with the commits gone as well, the reason is said."""
+    for number in range(3):
+        provider.write("parts", pd.DataFrame({"n": [number]}), mode="append")
+    provider.table("parts").create_checkpoint()
+    log = "parts/_delta_log/00000000000000000002"
+    whole = provider.s3.get_object(Bucket=provider.bucket, Key=f"{log}.checkpoint.parquet")["Body"].read()
+    provider.put(f"{log}.checkpoint.0000000001.0000000002.parquet", whole)
+    provider.s3.delete_object(Bucket=provider.bucket, Key=f"{log}.checkpoint.parquet")
+    provider.put("parts/_delta_log/_last_checkpoint", b'{"version":2,"size":5,"parts":2}')
+    provider.share("parts", parts="parts")
+    mine = provider.token("parts")
+    for _ in range(4):
+        assert len(files_of(mine.lines("parts"))) == 3
+    provider.s3.delete_object(Bucket=provider.bucket, Key="parts/_delta_log/00000000000000000000.json")
+    right_or_refused(mine, "parts", 3, "the table cannot be read")
 
 
-def _copy(provider: Provider, names: list[str]) -> None:
-    for name in names:
-        provider.s3.copy_object(
-            Bucket=provider.bucket, Key=name, CopySource={"Bucket": provider.bucket, "Key": "long/part.parquet"}
-        )
+@pytest.mark.parametrize(
+    "hint",
+    [
+        b"",
+        b"{",
+        b'{"version":-1}',
+        b'{"version":99,"size":1}',
+        b'{"version":"1"}',
+        b"[]",
+        b"\xff\xfe",
+        b'{"version":1,"parts":3}',
+    ],
+    ids=["empty", "torn", "negative", "ahead", "text", "list", "bytes", "parts"],
+)
+def test_a_hint_that_is_broken_or_stale_is_only_a_hint(provider: Provider, request: pytest.FixtureRequest, hint: bytes):
+    """Whatever `_last_checkpoint` says, the table is what its log says."""
+    path = f"hint-{request.node.callspec.id}"
+    provider.write(path, pd.DataFrame({"n": [1]}))
+    provider.write(path, pd.DataFrame({"n": [2]}), mode="append")
+    provider.table(path).create_checkpoint()
+    provider.write(path, pd.DataFrame({"n": [3]}), mode="append")
+    provider.put(f"{path}/_delta_log/_last_checkpoint", hint)
+    provider.share(path, t=path)
+    mine = provider.token(path)
+    for _ in range(3):
+        answer = mine.query("t")
+        assert answer.headers["delta-table-version"] == "2"
+        assert len(files_of(lines_of(answer))) == 3
 
 
-@pytest.mark.long
-def test_a_token_that_is_revoked_in_the_middle_ends_the_stream(provider: Provider, long_table: Recipient):
-    """No further line leaves: the body is cut, or the last line says why where the client knows it."""
-    mine = provider.token("long")
-    with _begun(mine, {}) as stream:
-        provider.admin("DELETE", f"/tokens/{mine.token_id}")
-        text = _rest(stream)
-    assert b"\r\n0\r\n\r\n" not in text
-    mine = provider.token("long")
-    with _begun(mine, END) as stream:
-        provider.admin("DELETE", f"/tokens/{mine.token_id}")
-        text = _rest(stream)
-    assert b'"errorMessage":"the bearer token' in text
-    assert text.endswith(b"0\r\n\r\n")
-    assert len(files_of(long_table.lines("long"))) == 15_000
+def test_a_sidecar_that_is_missing_is_named(provider: Provider):
+    """A V2 checkpoint without its sidecar is passed over for the commits; without them the reason is said."""
+    features = {"minReaderVersion": 3, "minWriterVersion": 7, "readerFeatures": ["v2Checkpoint"],
+                "writerFeatures": ["v2Checkpoint"]}  # fmt: skip
+    provider.put("sided/one.parquet", b"PAR1")
+    provider.log("sided", 0, {"protocol": features}, METADATA, add("one.parquet"))
+    lines = [{"checkpointMetadata": {"version": 0}}, {"protocol": features}, METADATA,
+             {"sidecar": {"path": "gone.parquet", "sizeInBytes": 1, "modificationTime": 1}}]  # fmt: skip
+    name = f"sided/_delta_log/{0:020d}.checkpoint.80a083e8-7026-4e79-81be-64bd76c43a11.json"
+    provider.put(name, "".join(json.dumps(line) + "\n" for line in lines).encode())
+    provider.share("sided", sided="sided")
+    mine = provider.token("sided")
+    assert len(files_of(mine.lines("sided"))) == 1
+    provider.log("sided", 1, add("one.parquet"))
+    provider.s3.delete_object(Bucket=provider.bucket, Key=f"sided/_delta_log/{0:020d}.json")
+    right_or_refused(mine, "sided", 1, "gone.parquet")
 
 
-def _begun(mine: Recipient, headers: dict[str, str]) -> socket.socket:
-    """Ask, and read no more than the first bytes, so that the server waits."""
-    host, _, rest = mine.profile["endpoint"].removeprefix("http://").partition("/")
-    name, _, port = host.partition(":")
-    stream = socket.socket()
-    stream.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-    stream.connect((name, int(port)))
-    lines = [f"POST /{rest}{mine.of('long', 'query')} HTTP/1.1", f"Host: {host}", "Content-Length: 2"]
-    lines += [f"{key}: {value}" for key, value in {**mine.headers, **headers}.items()]
-    stream.sendall(("\r\n".join(lines) + "\r\n\r\n{}").encode())
-    assert stream.recv(64).startswith(b"HTTP/1.1 200")
-    return stream
+def test_a_recipient_reads_whole_versions_while_the_table_is_rewritten_and_vacuumed(provider: Provider, tmp_path: Path):
+    """Every read is of one version: all of its rows, and no others."""
+    provider.write("stormy", _version(0))
+    provider.share("stormy", stormy="stormy")
+    profile = tmp_path / "stormy.share"
+    profile.write_text(json.dumps(provider.token("stormy").profile))
+    over = threading.Event()
+
+    def rewrite() -> int:
+        version = 0
+        while not over.is_set() and version < MAX_REWRITES:
+            version += 1
+            provider.write("stormy", _version(version), mode="overwrite")
+            table = provider.table("stormy")
+            table.vacuum(retention_hours=0, dry_run=False, enforce_retention_duration=False)
+            if version % 5 == 0:
+                table.create_checkpoint()
+        return version
+
+    with ThreadPoolExecutor(1) as pool:
+        writing = pool.submit(rewrite)
+        found = []
+        for number in range(READS):
+            rows = delta_sharing.load_as_pandas(f"{profile}#stormy.default.stormy", use_delta_format=number % 2 == 0)
+            found.append(set(rows["v"]))
+            assert len(found[-1]) == 1
+            assert len(rows) == 10 + found[-1].pop()
+        over.set()
+        assert writing.result() > 1
 
 
-def _rest(stream: socket.socket) -> bytes:
-    stream.settimeout(60)
-    parts = []
-    while chunk := _read(stream):
-        parts.append(chunk)
-        if chunk.endswith(b"0\r\n\r\n"):
-            break
-    return b"".join(parts)
-
-
-def _read(stream: socket.socket) -> bytes:
-    try:
-        return stream.recv(65536)
-    except ConnectionResetError:
-        return b""
+def _version(number: int) -> pd.DataFrame:
+    return pd.DataFrame({"v": [number] * (10 + number)})
