@@ -182,6 +182,15 @@ class Settings:
     delta_sharing_oauth_expiry: int = setting(
         3600, "Seconds that an OAuth access token of a recipient lives.", span(60, 86_400), live=True
     )
+    iceberg_endpoint: str = setting(
+        "",
+        "URL of S3 that Iceberg clients are told; the one that they reach the catalog by if unset.",
+        url,
+        live=True,
+    )
+    iceberg_oauth_expiry: int = setting(
+        3600, "Seconds that a Bearer token of the Iceberg catalog lives.", span(900, 43_200), live=True
+    )
     trusted_proxies: tuple[str, ...] = setting(
         (), "Addresses or networks whose X-Forwarded-For and X-Forwarded-Proto are believed.", names
     )

@@ -30,6 +30,7 @@ from lakeshare.objects.operations.policy import POLICY_DOCUMENT
 from lakeshare.objects.room import Owner, Room
 from lakeshare.objects.wire.family import S3Family
 from lakeshare.server.bell import Bell
+from lakeshare.server.catalog import LABEL as ICEBERG
 from lakeshare.server.dispatch import METRICS, S3, STS, Dispatcher, Doorkeeper, Family, Open, Witnesses
 from lakeshare.server.live import LiveHandler
 from lakeshare.server.opened import Opened, Scraper, disk_of, open_all
@@ -43,6 +44,8 @@ from lakeshare.sharing.wire.family import SharingFamily
 from lakeshare.storage.errors import NoSuchBucket, NoSuchDocument, NoSuchKey
 from lakeshare.storage.local.layout import existing
 from lakeshare.storage.port import ObjectStore, Tags
+from lakeshare.tables.gate import CatalogGate
+from lakeshare.tables.wire.family import CatalogFamily
 from lakeshare.telemetry.board import Board
 from lakeshare.telemetry.log import set_level
 from lakeshare.telemetry.requests import RequestMeter
@@ -119,8 +122,18 @@ class Rooms:
         rates = self.app.shared.rates
         rates.limits = Limits(settings.delta_sharing_token_rate, settings.delta_sharing_total_rate)
         guests = DataKeys(opened.shares.current)
+        gate = Gate(
+            opened.directory,
+            holdings,
+            throttle,
+            time.time,
+            allow_v2=settings.allow_sigv2,
+            guests=guests,
+            territory=opened.lake.territory,
+        )
         gates: dict[str, Doorkeeper] = {
-            S3: Gate(opened.directory, holdings, throttle, time.time, allow_v2=settings.allow_sigv2, guests=guests),
+            S3: gate,
+            ICEBERG: CatalogGate(gate, opened.directory, throttle, time.time),
             SHARING: RecipientGate(opened.shares, throttle, rates, time.time, opened.ledger.used),
         }
         room = Room(opened.store, owner_of(self.app.credentials), settings.region, settings.delta_commit_guard)
@@ -132,6 +145,7 @@ class Rooms:
             MINIO: AistorFamily(admin),
             SHARING: SharingFamily(sharing),
             f"_{SHARING}": SharingFamily(sharing),
+            f"_{ICEBERG}": CatalogFamily(opened.lake.room(opened.store, opened.directory, throttle, settings)),
             METRICS: MetricsFamily(self._scraper(), self._metrics_door(settings)),
         }
         objects = S3Family(room, settings.domains, gates[S3].authorise)

@@ -11,6 +11,7 @@ from lakeshare.identity import vault
 from lakeshare.identity.directory import Directory
 from lakeshare.identity.root import RootCredentials
 from lakeshare.identity.view import RootKey
+from lakeshare.server.catalog import OpenedCatalog
 from lakeshare.settings import Settings
 from lakeshare.sharing.directory import ShareDirectory
 from lakeshare.sharing.inspector import OwnStore
@@ -42,6 +43,7 @@ class Opened:
     ledger: Ledger
     tables: Tables
     remotes: Remotes
+    lake: OpenedCatalog
 
     @property
     def write(self) -> Callable[[AuditEvent], None]:
@@ -100,10 +102,11 @@ def open_all(root: Path, settings: Settings, credentials: RootCredentials, worke
     root_key = RootKey(credentials.access_key, credentials.secret)
     shares = ShareDirectory(state, secrets)
     remotes = Remotes(shares.current, root / "cache" / "remote-files")
+    directory = Directory(state, secrets, root_key)
     opened = Opened(
         store,
         state,
-        Directory(state, secrets, root_key),
+        directory,
         open_audit(root, settings, worker),
         Webhook(settings.audit_webhook, settings.audit_webhook_token) if settings.audit_webhook else None,
         board.meter(worker),
@@ -111,6 +114,7 @@ def open_all(root: Path, settings: Settings, credentials: RootCredentials, worke
         Ledger(state, worker, shares.current),
         Tables(OwnStore(store), root / "cache" / "tables", Tables(remotes, root / "cache" / "remote-tables")),
         remotes,
+        OpenedCatalog.of(state, store, directory),
     )
     opened.meter.watch(opened.numbers)
     return opened

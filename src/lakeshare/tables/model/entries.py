@@ -65,6 +65,8 @@ class Pointer:
     updated_at_ms: int
     created_by: str = ""
     foreign: bool = False
+    versioned_at_ms: int = 0
+    """The time of the newest line of the version log."""
 
 
 @dataclass(frozen=True, slots=True)

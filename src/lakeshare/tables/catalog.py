@@ -1,0 +1,113 @@
+"""The catalog as one worker reads it: warehouses at hand, names and pointers from state, listings remembered.
+
+A commit of any worker is seen by the next question: what is remembered is derived from state, and made again when what
+it was made from has changed.
+"""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from weakref import WeakValueDictionary
+
+from lakeshare.state.derived import Derived
+from lakeshare.state.keys import Key
+from lakeshare.state.keyspace import Stored
+from lakeshare.state.port import State
+from lakeshare.tables.errors import NoSuchNamespace, NoSuchWarehouse
+from lakeshare.tables.model.entries import EntryKind, Named, NamespaceRecord, Pointer, Warehouse
+from lakeshare.tables.model.names import Identifier, Namespace, joined, shown
+from lakeshare.tables.model.targets import Found, Target
+from lakeshare.tables.records import NAMES, NAMESPACES, POINTERS, WAREHOUSES
+
+LISTINGS_KEPT = 64
+"""Namespaces whose whole listing is remembered, for tables and for views each."""
+MAX_WAREHOUSES = 10_000
+
+
+class Catalog:
+    """Reads of one worker."""
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+        self._warehouses: Derived[Mapping[str, Warehouse]] = Derived(state, (WAREHOUSES.prefix,), _warehouses)
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._listings: OrderedDict[tuple[str, str, EntryKind], Derived[Sequence[str]]] = OrderedDict()
+
+    async def warehouses(self) -> Mapping[str, Warehouse]:
+        """Return all warehouses by name, those that are being removed too."""
+        return self._warehouses.at_hand() or await self._warehouses.current()
+
+    async def warehouse(self, name: str) -> Warehouse:
+        """Return a warehouse. Raises NoSuchWarehouse."""
+        found = (await self.warehouses()).get(name)
+        if found is None or found.removing:
+            raise NoSuchWarehouse(name)
+        return found
+
+    async def namespace(self, warehouse: Warehouse, namespace: Namespace) -> Stored[NamespaceRecord] | None:
+        """Return a namespace, if it is there."""
+        return await NAMESPACES.get(self.state, *namespace_parts(warehouse, namespace))
+
+    async def the_namespace(self, warehouse: Warehouse, namespace: Namespace) -> Stored[NamespaceRecord]:
+        """Return a namespace. Raises NoSuchNamespace."""
+        found = await self.namespace(warehouse, namespace)
+        if found is None:
+            raise NoSuchNamespace(shown(namespace))
+        return found
+
+    async def named(self, warehouse: Warehouse, identifier: Identifier) -> Stored[Named] | None:
+        """Return what a name stands for, a table or a view."""
+        return await NAMES.get(self.state, warehouse.id, joined(identifier.namespace), identifier.name)
+
+    async def pointer(self, warehouse: Warehouse, uuid: str) -> Stored[Pointer] | None:
+        """Return a pointer by UUID."""
+        return await POINTERS.get(self.state, warehouse.id, uuid)
+
+    async def find(self, warehouse: Warehouse, identifier: Identifier, kind: EntryKind) -> Found | None:
+        """Return a table or view by name; None where there is none of that kind."""
+        name = await self.named(warehouse, identifier)
+        if name is None or name.value.kind is not kind:
+            return None
+        pointer = await self.pointer(warehouse, name.value.uuid)
+        return None if pointer is None else Found(warehouse, name.value.uuid, name, pointer)
+
+    async def target(self, warehouse: Warehouse, identifier: Identifier, kind: EntryKind) -> Target:
+        """Look up what a request names."""
+        return Target(warehouse, identifier, kind, await self.find(warehouse, identifier, kind))
+
+    def turn(self, uuid: str) -> asyncio.Lock:
+        """Return what writers of one table in this worker wait for: fewer of them then lose to each other."""
+        found = self._turns.get(uuid)
+        if found is None:
+            found = self._turns[uuid] = asyncio.Lock()
+        return found
+
+    async def listing(self, warehouse: Warehouse, namespace: Namespace, kind: EntryKind) -> Sequence[str]:
+        """Return the names of all tables, or of all views, of a namespace, in order."""
+        key = warehouse.id, joined(namespace), kind
+        derived = self._listings.get(key)
+        if derived is None:
+            derived = self._listings[key] = _listing(self.state, *key)
+            if len(self._listings) > LISTINGS_KEPT:
+                self._listings.popitem(last=False)
+        else:
+            self._listings.move_to_end(key)
+        return await derived.current()
+
+
+def namespace_parts(warehouse: Warehouse, namespace: Namespace) -> tuple[str, str, str]:
+    """Return the parts of a namespace's key."""
+    return warehouse.id, joined(namespace[:-1]), namespace[-1]
+
+
+def _listing(state: State, warehouse_id: str, namespace: str, kind: EntryKind) -> Derived[Sequence[str]]:
+    async def names(state: State) -> Sequence[str]:
+        found = NAMES.all(state, warehouse_id, namespace)
+        return [str(each.name) async for each in found if each.value.kind is kind]
+
+    source: Key = NAMES.key(warehouse_id, namespace)
+    return Derived(state, (source,), names)
+
+
+async def _warehouses(state: State) -> Mapping[str, Warehouse]:
+    return {str(each.name): each.value async for each in WAREHOUSES.all(state)}

@@ -1,0 +1,245 @@
+"""Commits: check requirements, fold updates, write a new metadata file, then move the pointers (iceberg.md 1.7).
+
+One transaction of state moves all pointers of a commit, of one table or of many. A lost race is tried again on what is
+there then, until a deadline; a failed requirement never. Once the pointers have moved, nothing is an error any more.
+"""
+
+import asyncio
+import random
+import time
+import uuid as uuids
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+
+from lakeshare.formats.iceberg.requirements import Requirement, check_requirements, is_create
+from lakeshare.formats.iceberg.table import TableMetadata
+from lakeshare.formats.iceberg.updates import Update, apply_updates, create_from_updates, dropped_metadata_files
+from lakeshare.identity.caller import Need
+from lakeshare.state.errors import StateUnknown
+from lakeshare.state.port import Applied, Conflict, Expectation, Outcome, Transaction
+from lakeshare.tables.errors import BadRequest, CommitFailed, CommitStateUnknown
+from lakeshare.tables.files import Written
+from lakeshare.tables.model.entries import EntryKind, Pointer
+from lakeshare.tables.model.places import metadata_file, new_location, table_place, version_of
+from lakeshare.tables.model.targets import Found, Target, missing, new_entry_need
+from lakeshare.tables.operations import publish
+from lakeshare.tables.operations.namespaces import location_of
+from lakeshare.tables.operations.receipts import Once, commit_once, is_done
+from lakeshare.tables.room import Room
+
+DEADLINE_SECONDS = 20.0
+MAX_ATTEMPTS = 1_000
+FIRST_PAUSE_SECONDS = 0.002
+LONGEST_PAUSE_SECONDS = 0.1
+MAX_TABLES = 100
+"""Of one commit: what they change must fit one transaction of state."""
+LOOKS = 3
+"""How often state is asked whether a commit was applied whose answer was lost."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableChange:
+    """What a commit asks of one table."""
+
+    target: Target
+    requirements: tuple[Requirement, ...]
+    updates: tuple[Update, ...]
+
+    @property
+    def creates(self) -> bool:
+        """Whether the table is to appear."""
+        return is_create(self.requirements)
+
+    def requires(self) -> tuple[Need, ...]:
+        """Say what the caller must be allowed: to change the table, or to make one."""
+        if self.creates and self.target.found is None:
+            return (new_entry_need("CreateTable", self.target.warehouse.name, EntryKind.TABLE, self.target.identifier),)
+        return (self.target.need("UpdateTableMetadataLocation"),)
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """A commit of one table or of several, all or none."""
+
+    changes: tuple[TableChange, ...]
+    by: str
+    once: Once | None = None
+
+    def requires(self) -> tuple[Need, ...]:
+        """Say what the caller must be allowed."""
+        return tuple(need for change in self.changes for need in change.requires())
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What one table comes to: the pointer there is, or the plan of a new one with what is left to clear up."""
+
+    pointer: Pointer
+    uuid: str
+    plan: publish.Plan | None = None
+    written: Written | None = None
+    dropped: tuple[str, ...] = ()
+    creation: publish.Creation | None = None
+
+
+async def commit(room: Room, call: Commit) -> Sequence[Step]:
+    """Commit. Raises CommitFailed, BadRequest, NoSuchTable, AlreadyExists, CommitStateUnknown, and as formats do."""
+    _check(call)
+    if await is_done(room.state, call.once):
+        return [await _standing(room, change) for change in call.changes]
+    async with AsyncExitStack() as turns:
+        for uuid in sorted({change.target.found.uuid for change in call.changes if change.target.found is not None}):
+            await turns.enter_async_context(room.catalog.turn(uuid))
+        return await _until_applied(room, call)
+
+
+async def _until_applied(room: Room, call: Commit) -> Sequence[Step]:
+    deadline = time.monotonic() + DEADLINE_SECONDS
+    pause = FIRST_PAUSE_SECONDS
+    for _ in range(MAX_ATTEMPTS):
+        steps = await _steps(room, call)
+        if all(step.plan is None for step in steps):
+            return steps
+        outcome = await _apply(room, call, steps)
+        if not isinstance(outcome, Conflict):
+            await _after(room, call, steps, applied=isinstance(outcome, Applied))
+            return steps if isinstance(outcome, Applied) else [await _standing(room, each) for each in call.changes]
+        await _discard(room, call, steps)
+        await _refuse_creations(room, steps, outcome.failed)
+        if time.monotonic() > deadline:
+            break
+        await asyncio.sleep(random.uniform(0, pause))  # noqa: S311 no secret hangs on it
+        pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
+    raise CommitFailed("Cannot commit: others changed the table again and again, try again later")
+
+
+async def _steps(room: Room, call: Commit) -> list[Step]:
+    """Reckon and write all new metadata files; if one cannot be, none stays."""
+    steps: list[Step] = []
+    try:
+        for change in call.changes:
+            steps.append(await _step(room, call, change))  # noqa: PERF401 - those before a failure are discarded
+    except BaseException:
+        await _discard(room, call, steps)
+        raise
+    return steps
+
+
+async def _step(room: Room, call: Commit, change: TableChange) -> Step:
+    if change.creates:
+        return await _create(room, call, change)
+    found = await current(room, change.target)
+    base = await room.files.table(found.value)
+    check_requirements(change.requirements, base)
+    now_ms = room.now_ms()
+    new = apply_updates(base, change.updates, now_ms=now_ms, previous_location=found.value.metadata_location)
+    if new is base:
+        return Step(found.value, found.uuid)
+    if new.location != base.location:
+        table_place(new.location, found.warehouse.bucket)
+    number = max(0, version_of(found.value.metadata_location)) + 1
+    written = await room.files.write(metadata_file(new.location, number, str(uuids.uuid4())), new)
+    plan = publish.move(found, base, new, written, by=call.by, now_ms=now_ms)
+    dropped = tuple(dropped_metadata_files(base, new)) if new.deletes_dropped_metadata_files else ()
+    return Step(plan.pointer, found.uuid, plan, written, dropped)
+
+
+async def _create(room: Room, call: Commit, change: TableChange) -> Step:
+    target = change.target
+    warehouse, identifier = target.warehouse, target.identifier
+    taken = await room.catalog.named(warehouse, identifier)
+    if taken is not None and taken.value.kind is EntryKind.VIEW:
+        raise publish.name_taken(EntryKind.TABLE, EntryKind.VIEW, identifier)
+    check_requirements(change.requirements, None if taken is None else await _base_of(room, target))
+    namespace = await room.catalog.the_namespace(warehouse, identifier.namespace)
+    uuid = str(uuids.uuid4())
+    location = new_location(location_of(warehouse, identifier.namespace, namespace.value), identifier.name, uuid)
+    now_ms = room.now_ms()
+    new = create_from_updates(change.updates, location=location, uuid=uuid, now_ms=now_ms)
+    table_place(new.location, warehouse.bucket)
+    written = await room.files.write(metadata_file(new.location, 0, str(uuids.uuid4())), new)
+    creation = publish.Creation(warehouse, identifier, EntryKind.TABLE, new, written, call.by, now_ms)
+    plan = publish.create(creation)
+    return Step(plan.pointer, creation.uuid, plan, written, creation=creation)
+
+
+async def _base_of(room: Room, target: Target) -> TableMetadata | None:
+    found = await room.catalog.find(target.warehouse, target.identifier, EntryKind.TABLE)
+    return None if found is None else await room.files.table(found.value)
+
+
+async def current(room: Room, target: Target) -> Found:
+    """Return the table that was allowed, as it is now; by its UUID, since another may have taken its name."""
+    found = target.entry()
+    pointer = await room.catalog.pointer(target.warehouse, found.uuid)
+    if pointer is None:
+        raise missing(target.kind, target.identifier)
+    return Found(found.warehouse, found.uuid, found.name, pointer)
+
+
+async def _apply(room: Room, call: Commit, steps: Sequence[Step]) -> Outcome:
+    plans = [step.plan for step in steps if step.plan is not None]
+    expect = tuple(dict.fromkeys(each for plan in plans for each in plan.expect))
+    changes = tuple(each for plan in plans for each in plan.changes)
+    try:
+        return await commit_once(room.state, Transaction(expect, changes), call.once)
+    except StateUnknown:
+        return await _looked_for(room, call, steps)
+
+
+async def _looked_for(room: Room, call: Commit, steps: Sequence[Step]) -> Outcome:
+    """Look whether a commit was applied: its pointers then lead to files that no other commit has."""
+    step, change = next((step, change) for step, change in zip(steps, call.changes, strict=True) if step.plan)
+    for _ in range(LOOKS):
+        try:
+            pointer = await room.catalog.pointer(change.target.warehouse, step.uuid)
+        except StateUnknown:
+            continue
+        if pointer is not None and pointer.value.metadata_location == step.pointer.metadata_location:
+            return Applied(pointer.generation)
+    raise CommitStateUnknown
+
+
+async def _after(room: Room, call: Commit, steps: Sequence[Step], *, applied: bool) -> None:
+    """Clear up behind a commit; whatever fails here is no failure of the commit."""
+    if not applied:
+        await _discard(room, call, steps)
+        return
+    for step, change in zip(steps, call.changes, strict=True):
+        if step.dropped:
+            await room.files.discard(step.dropped, change.target.warehouse.bucket)
+
+
+async def _discard(room: Room, call: Commit, steps: Sequence[Step]) -> None:
+    for step, change in zip(steps, call.changes, strict=False):
+        if step.written is not None:
+            await room.files.discard((step.written.location,), change.target.warehouse.bucket)
+
+
+async def _refuse_creations(room: Room, steps: Sequence[Step], failed: tuple[Expectation, ...]) -> None:
+    """Raise where a table could not appear: that is no race to be run again."""
+    for step in steps:
+        if step.creation is None or step.plan is None or not any(each in failed for each in step.plan.expect):
+            continue
+        taken = await room.catalog.named(step.creation.warehouse, step.creation.identifier)
+        if taken is not None and taken.value.kind is EntryKind.TABLE:
+            raise CommitFailed("Requirement failed: table already exists")
+        raise publish.creation_refused(step.creation, failed, None if taken is None else taken.value.kind)
+
+
+async def _standing(room: Room, change: TableChange) -> Step:
+    """Return a table as it is now, for a request that had its effect before."""
+    target = change.target
+    found = await room.catalog.find(target.warehouse, target.identifier, EntryKind.TABLE)
+    if found is None:
+        raise missing(target.kind, target.identifier)
+    return Step(found.value, found.uuid)
+
+
+def _check(call: Commit) -> None:
+    if len(call.changes) > MAX_TABLES:
+        raise BadRequest(f"a commit changes at most {MAX_TABLES} tables")
+    named = [change.target.identifier for change in call.changes]
+    if len(set(named)) != len(named):
+        raise BadRequest("a table stands in the commit more than once")

@@ -1,0 +1,253 @@
+"""Tables: making, staging, registering, renaming and dropping them; views are renamed and dropped the same way."""
+
+import uuid as uuids
+from dataclasses import dataclass
+
+from lakeshare.formats.iceberg.creating import CreateTable as NewTable
+from lakeshare.formats.iceberg.creating import new_table
+from lakeshare.formats.iceberg.table import TableMetadata, parse_table
+from lakeshare.formats.iceberg.view import ViewMetadata, parse_view
+from lakeshare.identity.caller import Need
+from lakeshare.state.port import Applied, Conflict, Transaction
+from lakeshare.tables.errors import AlreadyExists, BadRequest, NoSuchNamespace
+from lakeshare.tables.files import Metadata
+from lakeshare.tables.model.entries import EntryKind, Pointer, Warehouse
+from lakeshare.tables.model.names import Identifier, shown
+from lakeshare.tables.model.places import file_place, metadata_file, new_location, table_place
+from lakeshare.tables.model.targets import Target, missing, new_entry_need
+from lakeshare.tables.operations import publish
+from lakeshare.tables.operations.namespaces import location_of
+from lakeshare.tables.operations.receipts import Once, commit_once, is_done
+from lakeshare.tables.room import Room
+
+RENAME_ATTEMPTS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class CreateTable:
+    """A new table, or a draft of one that a later commit makes."""
+
+    warehouse: Warehouse
+    identifier: Identifier
+    new: NewTable
+    by: str
+    once: Once | None = None
+
+    def requires(self) -> tuple[Need, ...]:
+        """Say what the caller must be allowed."""
+        return (new_entry_need("CreateTable", self.warehouse.name, EntryKind.TABLE, self.identifier),)
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A table that is staged: what it would be, and nothing of it is kept."""
+
+    metadata: TableMetadata
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A table or view that is there."""
+
+    uuid: str
+    pointer: Pointer
+
+
+async def create_table(room: Room, call: CreateTable) -> Made | Draft:
+    """Make a table, or a draft. Raises NoSuchNamespace, AlreadyExists, BadRequest, and as formats do."""
+    warehouse, identifier = call.warehouse, call.identifier
+    if await is_done(room.state, call.once):
+        return await standing(room, warehouse, identifier, EntryKind.TABLE)
+    uuid, now_ms = str(uuids.uuid4()), room.now_ms()
+    location = await location_for(room, warehouse, identifier, call.new.location, uuid)
+    if (taken := await room.catalog.named(warehouse, identifier)) is not None:
+        raise publish.name_taken(EntryKind.TABLE, taken.value.kind, identifier)
+    metadata = new_table(call.new, uuid=uuid, location=location, now_ms=now_ms)
+    if call.new.stage_create:
+        return Draft(metadata)
+    return await publish_new(room, warehouse, identifier, metadata, by=call.by, once=call.once)
+
+
+async def location_for(room: Room, warehouse: Warehouse, identifier: Identifier, wanted: str | None, uuid: str) -> str:
+    """Return where a new table or view is to lie. Raises NoSuchNamespace, BadRequest."""
+    namespace = await room.catalog.the_namespace(warehouse, identifier.namespace)
+    if wanted:
+        return table_place(wanted, warehouse.bucket).uri
+    location = new_location(location_of(warehouse, identifier.namespace, namespace.value), identifier.name, uuid)
+    table_place(location, warehouse.bucket)
+    return location
+
+
+async def publish_new(  # noqa: PLR0913 - what appears has as many sides
+    room: Room, warehouse: Warehouse, identifier: Identifier, metadata: Metadata, *, by: str, once: Once | None
+) -> Made:
+    """Write a metadata file and let a table or view appear. Raises as `publish.creation_refused` says."""
+    kind = EntryKind.TABLE if isinstance(metadata, TableMetadata) else EntryKind.VIEW
+    written = await room.files.write(metadata_file(metadata.location, 0, str(uuids.uuid4())), metadata)
+    new = publish.Creation(warehouse, identifier, kind, metadata, written, by, room.now_ms())
+    made = await _appear(room, new, once)
+    if made is None:
+        await room.files.discard((written.location,), warehouse.bucket)
+        return await standing(room, warehouse, identifier, kind)
+    return made
+
+
+async def _appear(room: Room, new: publish.Creation, once: Once | None) -> Made | None:
+    """Commit a creation; None where the request had its effect before."""
+    plan = publish.create(new)
+    outcome = await commit_once(room.state, Transaction(plan.expect, plan.changes), once)
+    if isinstance(outcome, Conflict):
+        if not new.foreign:
+            await room.files.discard((new.written.location,), new.warehouse.bucket)
+        await room.catalog.warehouse(new.warehouse.name)
+        taken = await room.catalog.named(new.warehouse, new.identifier)
+        raise publish.creation_refused(new, outcome.failed, None if taken is None else taken.value.kind)
+    return Made(new.uuid, plan.pointer) if isinstance(outcome, Applied) else None
+
+
+async def standing(room: Room, warehouse: Warehouse, identifier: Identifier, kind: EntryKind) -> Made:
+    """Return a table or view as it is now, for a request that had its effect before."""
+    found = await room.catalog.find(warehouse, identifier, kind)
+    if found is None:
+        raise missing(kind, identifier)
+    return Made(found.uuid, found.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Register:
+    """A table or view whose metadata file is there already, under a name."""
+
+    target: Target
+    metadata_location: str
+    by: str
+    overwrite: bool = False
+    once: Once | None = None
+
+    def requires(self) -> tuple[Need, ...]:
+        """Say what the caller must be allowed: to register, and where a table is replaced, to change it."""
+        kind, warehouse = self.target.kind, self.target.warehouse.name
+        action = "RegisterTable" if kind is EntryKind.TABLE else "RegisterView"
+        need = new_entry_need(action, warehouse, kind, self.target.identifier)
+        need = need._replace(facts=(*need.facts, ("s3tables:registerLocation", self.metadata_location)))
+        if self.overwrite and self.target.found is not None:
+            return need, self.target.need("UpdateTableMetadataLocation")
+        return (need,)
+
+
+async def register(room: Room, call: Register) -> Made:
+    """Give a name to a metadata file. Raises MetadataFileMissing, AlreadyExists, NoSuchNamespace, BadRequest."""
+    target = call.target
+    warehouse, identifier, kind = target.warehouse, target.identifier, target.kind
+    if await is_done(room.state, call.once):
+        return await standing(room, warehouse, identifier, kind)
+    await room.catalog.the_namespace(warehouse, identifier.namespace)
+    taken = await room.catalog.named(warehouse, identifier)
+    if taken is not None and (taken.value.kind is not kind or not call.overwrite):
+        raise publish.name_taken(kind, taken.value.kind, identifier)
+    raw, written = await room.files.read(call.metadata_location, file_place(call.metadata_location, warehouse.bucket))
+    metadata: TableMetadata | ViewMetadata = parse_table(raw) if kind is EntryKind.TABLE else parse_view(raw)
+    table_place(metadata.location, warehouse.bucket)
+    new = publish.Creation(warehouse, identifier, kind, metadata, written, call.by, room.now_ms(), foreign=True)
+    if taken is not None:
+        return await _overwrite(room, call, new)
+    made = await _appear(room, new, call.once)
+    return made or await standing(room, warehouse, identifier, kind)
+
+
+async def _overwrite(room: Room, call: Register, new: publish.Creation) -> Made:
+    """Lead a name to another metadata file: of the same table, or of another in its place."""
+    found = call.target.entry()
+    if found.uuid == new.uuid:
+        base = (
+            await room.files.table(found.value) if new.kind is EntryKind.TABLE else await room.files.view(found.value)
+        )
+        plan = publish.move(found, base, new.metadata, new.written, by=call.by, now_ms=new.now_ms)
+        transaction = Transaction(plan.expect, plan.changes)
+    else:
+        transaction = publish.replaced(publish.drop(found, call.by, new.now_ms, purge=False), publish.create(new))
+        plan = publish.create(new)
+    outcome = await commit_once(room.state, transaction, call.once)
+    if isinstance(outcome, Conflict):
+        raise AlreadyExists(f"{call.target.identifier} was changed meanwhile: try again")
+    return await standing(room, new.warehouse, new.identifier, new.kind)
+
+
+@dataclass(frozen=True, slots=True)
+class Rename:
+    """Another name for a table or view; its UUID and its location stay."""
+
+    target: Target
+    to: Identifier
+
+    by: str
+    once: Once | None = None
+
+    def requires(self) -> tuple[Need, ...]:
+        """Say what the caller must be allowed: to rename it, and to make one of the new name."""
+        kind = self.target.kind
+        noun = "Table" if kind is EntryKind.TABLE else "View"
+        made = new_entry_need(f"Create{noun}", self.target.warehouse.name, kind, self.to)
+        return self.target.need(f"Rename{noun}"), made
+
+
+async def rename(room: Room, call: Rename) -> None:
+    """Rename. Raises NoSuchNamespace, NoSuchTable, NoSuchView, AlreadyExists."""
+    if await is_done(room.state, call.once):
+        return
+    target, to = call.target, call.to
+    before = f"Cannot rename {target.identifier} to {to}. "
+    for _ in range(RENAME_ATTEMPTS):
+        if await room.catalog.namespace(target.warehouse, to.namespace) is None:
+            raise NoSuchNamespace(shown(to.namespace), before)
+        found = await room.catalog.find(target.warehouse, target.identifier, target.kind)
+        if found is None or target.found is None or found.uuid != target.found.uuid:
+            raise missing(target.kind, target.identifier, before)
+        if target.identifier == to:
+            return
+        taken = await room.catalog.named(target.warehouse, to)
+        if taken is not None:
+            raise AlreadyExists(f"{before}{taken.value.kind.value.capitalize()} already exists")
+        plan = publish.rename(found, to)
+        if not isinstance(await commit_once(room.state, Transaction(plan.expect, plan.changes), call.once), Conflict):
+            return
+    raise AlreadyExists(f"{before}Others changed it again and again: try again")
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """The end of a table or view, with or without its files."""
+
+    target: Target
+    by: str
+    purge: bool = False
+    once: Once | None = None
+
+    def requires(self) -> tuple[Need, ...]:
+        """Say what the caller must be allowed."""
+        return (self.target.need("DeleteTable" if self.target.kind is EntryKind.TABLE else "DeleteView"),)
+
+
+async def drop(room: Room, call: Drop) -> None:
+    """Drop. Raises NoSuchTable, NoSuchView, BadRequest."""
+    if await is_done(room.state, call.once):
+        return
+    target = call.target
+    allowed = target.entry()
+    for _ in range(RENAME_ATTEMPTS):
+        found = await room.catalog.find(target.warehouse, target.identifier, target.kind)
+        if found is None or found.uuid != allowed.uuid:
+            raise missing(target.kind, target.identifier)
+        if call.purge and target.kind is EntryKind.TABLE:
+            _check_purge((await room.files.table(found.value)), target)
+        plan = publish.drop(found, call.by, room.now_ms(), purge=call.purge)
+        if not isinstance(await commit_once(room.state, Transaction(plan.expect, plan.changes), call.once), Conflict):
+            return
+    raise AlreadyExists(f"{target.identifier} was changed again and again: try again")
+
+
+def _check_purge(metadata: TableMetadata, target: Target) -> None:
+    if metadata.properties.get("gc.enabled", "true").lower() == "false":
+        raise BadRequest(
+            f"Cannot purge {target.identifier}: its property gc.enabled is false, so its files may belong to others."
+            " Drop it without purge, or set the property to true first"
+        )

@@ -1,0 +1,125 @@
+"""Views: making and replacing them. A lost race is tried again on what is there then; the later one wins."""
+
+import asyncio
+import random
+import time
+import uuid as uuids
+from dataclasses import dataclass
+
+from lakeshare.formats.iceberg.view_creating import CreateView as NewView
+from lakeshare.formats.iceberg.view_creating import new_view
+from lakeshare.formats.iceberg.view_updates import (
+    AssertViewUuid,
+    ViewUpdate,
+    apply_view_updates,
+    check_view_requirements,
+)
+from lakeshare.identity.caller import Need
+from lakeshare.state.errors import StateUnknown
+from lakeshare.state.port import Conflict, Transaction
+from lakeshare.tables.errors import CommitFailed, CommitStateUnknown
+from lakeshare.tables.model.entries import EntryKind, Warehouse
+from lakeshare.tables.model.names import Identifier
+from lakeshare.tables.model.places import metadata_file, table_place, version_of
+from lakeshare.tables.model.targets import Target, missing, new_entry_need
+from lakeshare.tables.operations import publish
+from lakeshare.tables.operations.commit import (
+    DEADLINE_SECONDS,
+    FIRST_PAUSE_SECONDS,
+    LONGEST_PAUSE_SECONDS,
+    MAX_ATTEMPTS,
+    current,
+)
+from lakeshare.tables.operations.receipts import Once, commit_once, is_done
+from lakeshare.tables.operations.tables import Made, location_for, publish_new, standing
+from lakeshare.tables.room import Room
+
+
+@dataclass(frozen=True, slots=True)
+class CreateView:
+    """A new view."""
+
+    warehouse: Warehouse
+    identifier: Identifier
+    new: NewView
+    by: str
+    once: Once | None = None
+
+    def requires(self) -> tuple[Need, ...]:
+        """Say what the caller must be allowed."""
+        return (new_entry_need("CreateView", self.warehouse.name, EntryKind.VIEW, self.identifier),)
+
+
+async def create_view(room: Room, call: CreateView) -> Made:
+    """Make a view. Raises NoSuchNamespace, AlreadyExists, BadRequest, and as formats do."""
+    warehouse, identifier = call.warehouse, call.identifier
+    if await is_done(room.state, call.once):
+        return await standing(room, warehouse, identifier, EntryKind.VIEW)
+    uuid = str(uuids.uuid4())
+    location = await location_for(room, warehouse, identifier, call.new.location, uuid)
+    if (taken := await room.catalog.named(warehouse, identifier)) is not None:
+        raise publish.name_taken(EntryKind.VIEW, taken.value.kind, identifier)
+    metadata = new_view(call.new, uuid=uuid, location=location, now_ms=room.now_ms())
+    return await publish_new(room, warehouse, identifier, metadata, by=call.by, once=call.once)
+
+
+@dataclass(frozen=True, slots=True)
+class ReplaceView:
+    """A commit on a view."""
+
+    target: Target
+    requirements: tuple[AssertViewUuid, ...]
+    updates: tuple[ViewUpdate, ...]
+    by: str
+    once: Once | None = None
+
+    def requires(self) -> tuple[Need, ...]:
+        """Say what the caller must be allowed."""
+        return (self.target.need("UpdateView"),)
+
+
+async def replace_view(room: Room, call: ReplaceView) -> Made:
+    """Replace a view. Raises NoSuchView, CommitFailed, CommitStateUnknown, and as formats do."""
+    target = call.target
+    if await is_done(room.state, call.once):
+        return await standing(room, target.warehouse, target.identifier, EntryKind.VIEW)
+    async with room.catalog.turn(target.entry().uuid):
+        deadline = time.monotonic() + DEADLINE_SECONDS
+        pause = FIRST_PAUSE_SECONDS
+        for _ in range(MAX_ATTEMPTS):
+            made = await _tried(room, call)
+            if made is not None:
+                return made
+            if time.monotonic() > deadline:
+                break
+            await asyncio.sleep(random.uniform(0, pause))  # noqa: S311 no secret hangs on it
+            pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
+    raise CommitFailed("Cannot commit: others changed the view again and again, try again later")
+
+
+async def _tried(room: Room, call: ReplaceView) -> Made | None:
+    """Replace a view once; None where another was quicker."""
+    found = await current(room, call.target)
+    base = await room.files.view(found.value)
+    check_view_requirements(call.requirements, base)
+    now_ms = room.now_ms()
+    new = apply_view_updates(base, call.updates, now_ms=now_ms)
+    if new is base:
+        return Made(found.uuid, found.value)
+    table_place(new.location, found.warehouse.bucket)
+    number = max(0, version_of(found.value.metadata_location)) + 1
+    written = await room.files.write(metadata_file(new.location, number, str(uuids.uuid4())), new)
+    plan = publish.move(found, base, new, written, by=call.by, now_ms=now_ms)
+    try:
+        outcome = await commit_once(room.state, Transaction(plan.expect, plan.changes), call.once)
+    except StateUnknown:
+        pointer = await room.catalog.pointer(found.warehouse, found.uuid)
+        if pointer is None or pointer.value.metadata_location != written.location:
+            raise CommitStateUnknown from None
+        return Made(found.uuid, plan.pointer)
+    if isinstance(outcome, Conflict):
+        await room.files.discard((written.location,), found.warehouse.bucket)
+        if await room.catalog.pointer(found.warehouse, found.uuid) is None:
+            raise missing(EntryKind.VIEW, call.target.identifier)
+        return None
+    return Made(found.uuid, plan.pointer)

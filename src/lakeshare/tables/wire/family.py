@@ -1,0 +1,117 @@
+"""The Iceberg REST catalog as one family of the server's port: from a request to a route, from an error to JSON."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from lakeshare.errors import LakeshareError
+from lakeshare.http.request import Request
+from lakeshare.http.response import Response
+from lakeshare.identity.gate import Admission
+from lakeshare.identity.sigv4.payload import PayloadMode
+from lakeshare.identity.sigv4.verified import Verified
+from lakeshare.tables.errors import BadRequest
+from lakeshare.tables.gate import SERVICES
+from lakeshare.tables.room import Room
+from lakeshare.tables.wire import oauth
+from lakeshare.tables.wire.call import Call, Route
+from lakeshare.tables.wire.faults import encode_fault, fault_of, text_of
+from lakeshare.tables.wire.routes import PREFIX, find
+
+EARLY_LIMIT_BYTES = 4 * 1024 * 1024
+"""Largest body that is read before it is known who sends it: PyIceberg signs its digest and does not send it."""
+
+_NO_SERVICES: frozenset[str] = frozenset()
+_DIGEST = re.compile(r"[0-9a-fA-F]{64}")
+_UNSIGNED = "UNSIGNED-PAYLOAD"
+
+
+@dataclass(slots=True)
+class CatalogMatch:
+    """A request that was found a route."""
+
+    room: Room
+    request: Request
+    route: Route
+    names: Mapping[str, str]
+    call: Call | None = None
+
+    @property
+    def name(self) -> str:
+        """Name the operation."""
+        return self.route.name
+
+    @property
+    def services(self) -> frozenset[str]:
+        """Name the services that the request may be signed for; an open route needs none."""
+        return _NO_SERVICES if self.route.is_open else SERVICES
+
+    @property
+    def host_bucket(self) -> str:
+        """Name no bucket."""
+        return ""
+
+    @property
+    def early_limit_bytes(self) -> int:
+        """Read a body early only where the head does not name its digest, which some signers leave out."""
+        headers = self.request.headers
+        if self.request.method != "POST" or not headers.get("authorization", "").startswith("AWS4-"):
+            return 0
+        told = headers.get("x-amz-content-sha256", "")
+        return 0 if told == _UNSIGNED or _DIGEST.fullmatch(told) else EARLY_LIMIT_BYTES
+
+    async def decode(self, admission: Admission, early_body: bytes) -> Any:
+        """Turn the head and the body into a value; the body is what was signed, or nothing of it counts."""
+        body = early_body
+        if not self.early_limit_bytes:
+            body = await self.request.body(self.route.body_limit_bytes)
+        _check_body(admission.verified, body)
+        self.call = Call(self.room, self.request, self.names, body, admission)
+        return await self.route.decode(self.call)
+
+    async def perform(self, operation: Any) -> Response:
+        """Do it, and write the answer."""
+        if self.call is None:
+            raise RuntimeError("performed before it was decoded")
+        return await self.route.answer(self.room, self.call, operation)
+
+
+class CatalogFamily:
+    """The Iceberg REST catalog."""
+
+    def __init__(self, room: Room) -> None:
+        self._room = room
+
+    def find(self, request: Request) -> CatalogMatch:
+        """Return the route of a request, or refuse it."""
+        found = find(request.method, request.raw_path)
+        return CatalogMatch(self._room, request, found.target, found.names)
+
+    def refuse(self, error: LakeshareError, request: Request) -> tuple[str, Response]:
+        """Write an error as JSON; also return its type. A HEAD's has no body."""
+        fault = fault_of(error)
+        if request.raw_path == PREFIX + oauth.PATH:
+            return fault.code, oauth.encode_oauth_fault(error, fault.status, text_of(error))
+        response = encode_fault(error, fault)
+        if request.method == "HEAD":
+            response.body = b""
+        return fault.code, response
+
+    def finish(self, response: Response, request: Request) -> Response:
+        """Add what every answer has."""
+        response.headers += (("x-request-id", request.id), ("x-content-type-options", "nosniff"))
+        return response
+
+
+def _check_body(verified: Verified | None, body: bytes) -> None:
+    """Compare a body with the digest that was signed, where one was (iceberg.md 3.4). Raises BadRequest."""
+    if verified is None:
+        return
+    if verified.presigned:
+        raise BadRequest("presigned URLs are not taken here, sign in the Authorization header")
+    if verified.payload.mode is PayloadMode.UNSIGNED:
+        return
+    decoder = verified.decoder()
+    decoder.feed(body)
+    decoder.finish()

@@ -1,0 +1,117 @@
+"""How each error is said to the catalog's clients: its type, its status, and the JSON around them (iceberg.md 1.3)."""
+
+from dataclasses import dataclass
+
+from lakeshare.errors import Kind, LakeshareError
+from lakeshare.formats.iceberg import errors as formats
+from lakeshare.http import paths as http_paths
+from lakeshare.http.response import Response
+from lakeshare.identity import errors as identity
+from lakeshare.state import errors as state
+from lakeshare.tables import errors
+from lakeshare.tables.wire.answers import json_answer
+
+INTERNAL_TEXT = "something went wrong on the server: tell its operator the request id"
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """The type of an error and its status."""
+
+    code: str
+    status: int
+
+
+_BAD = Fault("BadRequestException", 400)
+_VALIDATION = Fault("ValidationException", 400)
+_UNKNOWN = Fault("NotAuthorizedException", 401)
+_DENIED = Fault("ForbiddenException", 403)
+_EXISTS = Fault("AlreadyExistsException", 409)
+_FAILED = Fault("CommitFailedException", 409)
+_NOT_EMPTY = Fault("NamespaceNotEmptyException", 409)
+_UNSUPPORTED = Fault("UnsupportedOperationException", 406)
+_UNPROCESSABLE = Fault("UnprocessableEntityException", 422)
+_INTERNAL = Fault("InternalServerError", 500)
+_UNAVAILABLE = Fault("ServiceUnavailableException", 503)
+_SLOW_DOWN = Fault("SlowDownException", 503)
+_TOO_MANY = Fault("TooManyRequestsException", 429)
+
+FAULTS: dict[type[LakeshareError], Fault] = {
+    errors.BadRequest: _BAD,
+    errors.NotSignedIn: _UNKNOWN,
+    errors.BadToken: _UNKNOWN,
+    errors.BadGrant: _BAD,
+    errors.ClientRefused: _UNKNOWN,
+    errors.NoSuchWarehouse: Fault("NoSuchWarehouseException", 404),
+    errors.WarehouseExists: _EXISTS,
+    errors.WarehouseNotEmpty: Fault("WarehouseNotEmptyException", 409),
+    errors.BucketHasObjects: _EXISTS,
+    errors.NoSuchNamespace: Fault("NoSuchNamespaceException", 404),
+    errors.NamespaceExists: _EXISTS,
+    errors.NamespaceNotEmpty: _NOT_EMPTY,
+    errors.Unprocessable: _UNPROCESSABLE,
+    errors.NoSuchTable: Fault("NoSuchTableException", 404),
+    errors.NoSuchView: Fault("NoSuchViewException", 404),
+    errors.AlreadyExists: _EXISTS,
+    errors.MetadataFileMissing: Fault("NotFoundException", 404),
+    errors.MetadataFileChanged: _INTERNAL,
+    errors.CommitFailed: _FAILED,
+    errors.CommitStateUnknown: Fault("CommitStateUnknownException", 500),
+    errors.NotOffered: _UNSUPPORTED,
+    errors.KeyReused: _UNPROCESSABLE,
+    formats.InvalidMetadata: _VALIDATION,
+    formats.Unsupported: _BAD,
+    formats.RequirementFailed: _FAILED,
+    formats.Stale: _FAILED,
+    state.StateUnknown: Fault("CommitStateUnknownException", 500),
+    state.Contended: _FAILED,
+    identity.TooManyFailures: _TOO_MANY,
+    http_paths.NoSuchPath: Fault("NotFoundException", 404),
+    http_paths.NoSuchMethod: Fault("UnsupportedOperationException", 405),
+    http_paths.BadPath: _BAD,
+}
+
+BY_KIND = {
+    Kind.INVALID: _BAD,
+    Kind.UNAUTHENTICATED: _UNKNOWN,
+    Kind.DENIED: _DENIED,
+    Kind.MISSING: Fault("NotFoundException", 404),
+    Kind.CONFLICT: _FAILED,
+    Kind.PRECONDITION: _FAILED,
+    Kind.TOO_LARGE: _BAD,
+    Kind.UNSUPPORTED: _UNSUPPORTED,
+    Kind.THROTTLED: _TOO_MANY,
+    Kind.TIMEOUT: _UNAVAILABLE,
+    Kind.FULL: _SLOW_DOWN,
+    Kind.UNAVAILABLE: _UNAVAILABLE,
+    Kind.INTERNAL: _INTERNAL,
+}
+
+_TOLD = (errors.CommitStateUnknown, errors.MetadataFileChanged)
+
+
+def fault_of(error: LakeshareError) -> Fault:
+    """Return an error's type and status; one that the table does not name is said by its kind."""
+    return FAULTS.get(type(error)) or BY_KIND[error.kind]
+
+
+def text_of(error: LakeshareError) -> str:
+    """Return what is said of an error; a failure of the server's own says nothing of its inside."""
+    text = INTERNAL_TEXT if error.kind is Kind.INTERNAL and not isinstance(error, _TOLD) else error.message
+    return text.encode("utf-8", "replace").decode()
+
+
+def encode_fault(error: LakeshareError, fault: Fault) -> Response:
+    """Write an error."""
+    body = {"error": {"message": text_of(error), "type": fault.code, "code": fault.status}}
+    return json_answer(body, *_headers(error, fault), status=fault.status)
+
+
+def _headers(error: LakeshareError, fault: Fault) -> list[tuple[str, str]]:
+    if fault.status == 401:
+        return [("www-authenticate", 'Bearer realm="iceberg"')]
+    if fault.status == 429:
+        return [("retry-after", "1")]
+    if isinstance(error, http_paths.NoSuchMethod):
+        return [("allow", ", ".join(error.allowed))]
+    return []

@@ -1,0 +1,32 @@
+"""The table of what the catalog's clients can ask, and how a request finds its own line in it."""
+
+from lakeshare.http.paths import Found, Paths
+from lakeshare.tables.wire import commits, namespaces, oauth, reports, tables, views, warehouses
+from lakeshare.tables.wire.call import Route
+
+PREFIX = "/_iceberg/v1"
+
+ROUTES: tuple[Route, ...] = (
+    *warehouses.ROUTES,
+    *oauth.ROUTES,
+    *namespaces.ROUTES,
+    *tables.ROUTES,
+    *commits.ROUTES,
+    *reports.ROUTES,
+    *views.ROUTES,
+)
+
+ENDPOINTS = tuple(
+    f"{route.method} /v1{route.path.replace('{warehouse}', '{prefix}')}" for route in ROUTES if route.endpoint
+)
+"""What clients are told of, each exactly as the specification writes it (iceberg.md 1.2)."""
+
+_PATHS: Paths[Route] = Paths(PREFIX, ((route.method, route.path, route) for route in ROUTES))
+
+
+def find(method: str, raw_path: str) -> Found[Route]:
+    """Return what a request means. Raises NoSuchPath, NoSuchMethod, BadPath.
+
+    Java writes a space in a name as a plus; a plus itself is always percent-encoded (iceberg.md 1.1).
+    """
+    return _PATHS.find(method, raw_path.replace("+", "%20"))

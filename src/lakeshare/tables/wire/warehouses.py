@@ -1,0 +1,113 @@
+"""Warehouses on the wire, and the configuration that is every client's first question."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from lakeshare.http.response import Response
+from lakeshare.identity.caller import Need
+from lakeshare.tables.errors import BadRequest
+from lakeshare.tables.model.entries import Warehouse
+from lakeshare.tables.model.names import warehouse_of
+from lakeshare.tables.model.targets import warehouse_need
+from lakeshare.tables.operations import warehouses
+from lakeshare.tables.operations.receipts import ADVERTISED
+from lakeshare.tables.room import Room
+from lakeshare.tables.wire import answers
+from lakeshare.tables.wire.asking import by, paging_of
+from lakeshare.tables.wire.bodies import flag_in, read_document, text_in
+from lakeshare.tables.wire.call import Call, Route, flag
+
+_WAREHOUSES = "/warehouses"
+_WAREHOUSE = "/warehouses/{warehouse}"
+
+
+def shown(warehouse: Warehouse) -> dict[str, Any]:
+    """Write a warehouse."""
+    return {
+        "name": warehouse.name,
+        "uuid": warehouse.id,
+        "bucket": warehouse.bucket,
+        "location": f"s3://{warehouse.bucket}/",
+        "created-at-ms": warehouse.created_at_ms,
+        "created-by": warehouse.created_by,
+        "upgraded": warehouse.shared,
+    }
+
+
+async def _create(call: Call) -> warehouses.CreateWarehouse:
+    document = read_document(call.body)
+    return warehouses.CreateWarehouse(text_in(document, "name"), by(call), flag_in(document, "upgrade-existing"))
+
+
+async def _created(room: Room, _call: Call, asked: warehouses.CreateWarehouse) -> Response:
+    return answers.json_answer(shown(await warehouses.create_warehouse(room, asked)))
+
+
+async def _list(call: Call) -> warehouses.ListWarehouses:
+    return warehouses.ListWarehouses(paging_of(call))
+
+
+async def _listed(room: Room, _call: Call, asked: warehouses.ListWarehouses) -> Response:
+    found, token = await warehouses.list_warehouses(room, asked)
+    return answers.json_answer({"warehouses": [shown(each) for each in found], "next-page-token": token})
+
+
+async def _get(call: Call) -> warehouses.GetWarehouse:
+    return warehouses.GetWarehouse(call.names["warehouse"])
+
+
+async def _got(room: Room, _call: Call, asked: warehouses.GetWarehouse) -> Response:
+    return answers.json_answer(shown(await warehouses.get_warehouse(room, asked)))
+
+
+async def _delete(call: Call) -> warehouses.DeleteWarehouse:
+    purge, force = flag(call.query, "purge"), flag(call.query, "force")
+    return warehouses.DeleteWarehouse(call.names["warehouse"], by(call), purge, force)
+
+
+async def _deleted(room: Room, _call: Call, asked: warehouses.DeleteWarehouse) -> Response:
+    await warehouses.delete_warehouse(room, asked)
+    return answers.nothing()
+
+
+@dataclass(frozen=True, slots=True)
+class GetConfig:
+    """What a client must know before it asks for anything else."""
+
+    name: str
+
+    def requires(self) -> tuple[Need, ...]:
+        """Say what the caller must be allowed."""
+        return (warehouse_need("GetConfig", self.name),)
+
+
+async def _config(call: Call) -> GetConfig:
+    name = warehouse_of(call.query.get("warehouse", ""))
+    if not name:
+        held = [each for each, found in (await call.room.catalog.warehouses()).items() if not found.removing]
+        if len(held) != 1:
+            raise BadRequest("Please specify a warehouse")
+        name = held[0]
+    return GetConfig(name)
+
+
+async def _configured(room: Room, call: Call, asked: GetConfig) -> Response:
+    from lakeshare.tables.wire.routes import ENDPOINTS  # noqa: PLC0415 - the table of routes holds this one too
+
+    warehouse = await room.catalog.warehouse(asked.name)
+    body = {
+        "defaults": answers.storage_config(call),
+        "overrides": {"prefix": warehouse.name},
+        "endpoints": ENDPOINTS,
+        "idempotency-key-lifetime": ADVERTISED,
+    }
+    return answers.json_answer(body)
+
+
+ROUTES = (
+    Route("GetConfig", "GET", "/config", "GetConfig", _config, _configured, endpoint=False),
+    Route("CreateWarehouse", "POST", _WAREHOUSES, "CreateWarehouse", _create, _created, endpoint=False),
+    Route("ListWarehouses", "GET", _WAREHOUSES, "ListWarehouses", _list, _listed, endpoint=False),
+    Route("GetWarehouse", "GET", _WAREHOUSE, "GetWarehouse", _get, _got, endpoint=False),
+    Route("DeleteWarehouse", "DELETE", _WAREHOUSE, "DeleteWarehouse", _delete, _deleted, endpoint=False),
+)
