@@ -1,0 +1,182 @@
+"""What one process does for all tables, again and again: the jobs that changes left, and the activities that are due.
+
+A job that fails is tried again later, each time later than before. Whatever stops the process, its record stays.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+
+from lakeshare.errors import LakeshareError
+from lakeshare.state.keyspace import Stored
+from lakeshare.state.port import Transaction
+from lakeshare.tables.errors import NoSuchTable
+from lakeshare.tables.maintenance.choices import STATUS_FIELD, Activity
+from lakeshare.tables.maintenance.inheritance import effective, effective_among, every_choice, places
+from lakeshare.tables.maintenance.purge import LocationInUse, forget_table, purge_table, purge_warehouse
+from lakeshare.tables.maintenance.records import DUE, ENDED, Due, Ended, Tally
+from lakeshare.tables.maintenance.running import run
+from lakeshare.tables.model.entries import EntryKind, Pointer, Warehouse
+from lakeshare.tables.model.jobs import JOBS, Job, JobKind
+from lakeshare.tables.model.names import Identifier
+from lakeshare.tables.model.targets import Found
+from lakeshare.tables.records import POINTERS
+from lakeshare.tables.room import Room
+
+FIRST_PAUSE_MS = 10_000
+LONGEST_PAUSE_MS = 3_600_000
+MAX_ATTEMPTS = 5
+"""After as many failures an activity has failed, until it is due again. Jobs of drops are never given up."""
+MAX_AT_ONCE = 1_000
+"""Jobs that are looked at in one round."""
+BY_SCHEDULE = "schedule"
+
+_log = logging.getLogger("lakeshare.tables")
+
+
+async def run_round(room: Room) -> int:
+    """Do all that is to be done now, and return how much that was."""
+    return await run_jobs(room) + await run_due(room)
+
+
+async def run_jobs(room: Room) -> int:
+    """Do the jobs that drops and removals left."""
+    page = await JOBS.page(room.state, limit=MAX_AT_ONCE)
+    ready = [each for each in page.items if each.value.not_before_ms <= room.now_ms()]
+    for each in ready:
+        await _run_job(room, each)
+    return len(ready)
+
+
+async def _forget(room: Room, job: Job) -> int:
+    await forget_table(room, job)
+    return 0
+
+
+_WORK: Mapping[JobKind, Callable[[Room, Job], Awaitable[int]]] = {
+    JobKind.FORGET_TABLE: _forget,
+    JobKind.PURGE_TABLE: purge_table,
+    JobKind.PURGE_WAREHOUSE: purge_warehouse,
+}
+
+
+async def _run_job(room: Room, stored: Stored[Job]) -> None:
+    job = stored.value
+    facts = {"job": job.kind.value, "warehouse": job.warehouse, "table": job.name}
+    try:
+        removed = await _WORK[job.kind](room, job)
+    except LocationInUse as reason:
+        _log.warning("files stay", extra={**facts, "reason": reason.message})
+        await forget_table(room, job)
+        removed = 0
+    except LakeshareError as reason:
+        _log.warning("job failed", extra={**facts, "reason": reason.message, "attempts": job.attempts + 1})
+        again = replace(
+            job,
+            attempts=job.attempts + 1,
+            last_error=reason.message[:1_000],
+            not_before_ms=room.now_ms() + _pause_ms(job.attempts),
+        )
+        await room.state.commit(Transaction((stored.unchanged,), (JOBS.put(again, job.id),)))
+        return
+    await room.state.commit(Transaction((stored.unchanged,), (JOBS.delete(job.id),)))
+    _log.info("job done", extra={**facts, "removed": removed})
+
+
+async def run_due(room: Room) -> int:
+    """Do the activities that are due."""
+    page = await DUE.page(room.state, limit=MAX_AT_ONCE)
+    ready = [each for each in page.items if each.value.not_before_ms <= room.now_ms()]
+    for each in ready:
+        await _run_due(room, each)
+    return len(ready)
+
+
+async def _run_due(room: Room, stored: Stored[Due]) -> None:
+    warehouse_name, uuid, _ = (str(part) for part in stored.key[len(DUE.prefix) :])
+    found = await _find(room, warehouse_name, uuid)
+    if found is None:
+        await room.state.commit(Transaction(changes=(DUE.delete(*stored.key[len(DUE.prefix) :]),)))
+        return
+    due, started_ms = stored.value, room.now_ms()
+    tally, failure = Tally(), ""
+    try:
+        counts = await effective(room.state, _places(found.warehouse, found.value, uuid))
+        tally = await run(room, found, stored, counts)
+    except LakeshareError as reason:
+        failure = reason.message[:1_000]
+    if failure and due.attempts + 1 < MAX_ATTEMPTS:
+        await _put_off(room, stored.key[len(DUE.prefix) :], failure)
+        return
+    ended = Ended(due.activity, started_ms, room.now_ms(), tally, failure)
+    activity = due.activity.value
+    changes = DUE.delete(warehouse_name, uuid, activity), ENDED.put(ended, found.warehouse.id, uuid, activity)
+    await room.state.commit(Transaction(changes=changes))
+    facts = {"activity": activity, "warehouse": warehouse_name, "table": str(found.identifier)}
+    _log.info("maintained", extra={**facts, "removed_bytes": tally.bytes, "failure": failure})
+
+
+async def _put_off(room: Room, parts: "tuple[str | bytes, ...]", failure: str) -> None:
+    """Let what failed wait; what it has written down of its way stays."""
+    stored = await DUE.get(room.state, *parts)
+    if stored is None:
+        return
+    due = stored.value
+    later = replace(due, attempts=due.attempts + 1, not_before_ms=room.now_ms() + _pause_ms(due.attempts))
+    await room.state.commit(Transaction((stored.unchanged,), (DUE.put(later, *parts),)))
+    _log.warning("maintenance failed", extra={"activity": due.activity.value, "reason": failure})
+
+
+async def schedule(room: Room) -> int:
+    """Make due what is enabled and has not been done for long enough; return how much that is."""
+    choices = await every_choice(room.state)
+    if not any(getattr(each, field) for each in choices.values() for field in STATUS_FIELD.values()):
+        return 0
+    count = 0
+    for warehouse in (await room.catalog.warehouses()).values():
+        if warehouse.removing:
+            continue
+        async for pointer in POINTERS.all(room.state, warehouse.id):
+            if pointer.value.kind is not EntryKind.TABLE:
+                continue
+            uuid = str(pointer.name)
+            counts = effective_among(choices, _places(warehouse, pointer.value, uuid))
+            for activity in Activity:
+                if counts.is_enabled(activity):
+                    interval_ms = counts.interval_ms(activity)
+                    count += await _make_due(room, warehouse, pointer, activity, interval_ms)
+    return count
+
+
+async def _make_due(
+    room: Room, warehouse: Warehouse, pointer: Stored[Pointer], activity: Activity, interval_ms: int
+) -> int:
+    uuid, now_ms = str(pointer.name), room.now_ms()
+    ended = await ENDED.get(room.state, warehouse.id, uuid, activity.value)
+    since_ms = pointer.value.created_at_ms if ended is None else ended.value.ended_at_ms
+    if now_ms - since_ms < interval_ms:
+        return 0
+    parts = warehouse.name, uuid, activity.value
+    await room.state.commit(Transaction((DUE.absent(*parts),), (DUE.put(Due(activity, now_ms, BY_SCHEDULE), *parts),)))
+    return 1
+
+
+async def _find(room: Room, warehouse_name: str, uuid: str) -> Found | None:
+    try:
+        warehouse = (await room.catalog.warehouses()).get(warehouse_name)
+        pointer = None if warehouse is None or warehouse.removing else await room.catalog.pointer(warehouse, uuid)
+        if warehouse is None or pointer is None:
+            return None
+        identifier = Identifier(pointer.value.namespace, pointer.value.name)
+        found = await room.catalog.find(warehouse, identifier, EntryKind.TABLE)
+    except NoSuchTable:
+        return None
+    return found if found is not None and found.uuid == uuid else None
+
+
+def _places(warehouse: Warehouse, pointer: Pointer, uuid: str) -> "list[tuple[str, tuple[str | bytes, ...]]]":
+    return places(warehouse.name, warehouse.id, pointer.namespace, uuid)
+
+
+def _pause_ms(attempts: int) -> int:
+    return min(FIRST_PAUSE_MS << min(attempts, 20), LONGEST_PAUSE_MS)
