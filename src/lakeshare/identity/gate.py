@@ -6,15 +6,15 @@ from typing import Protocol
 from urllib.parse import unquote
 
 from lakeshare.http.request import Request
-from lakeshare.identity.arns import bucket_and_key
+from lakeshare.identity.arns import bucket_and_key, bucket_arn
 from lakeshare.identity.authorise import UNBOUND, Decision, authorise
 from lakeshare.identity.caller import ANONYMOUS, Caller, Need
 from lakeshare.identity.circumstances import Circumstances
 from lakeshare.identity.claims import NO_CLAIMS, Territory
 from lakeshare.identity.directory import Directory
-from lakeshare.identity.errors import AccessKeyUnknown, SignatureMismatch, TooManyFailures
+from lakeshare.identity.errors import AccessDenied, AccessKeyUnknown, SignatureMismatch, TooManyFailures
 from lakeshare.identity.policy.compiled import CompiledPolicy
-from lakeshare.identity.policy.keys import EXISTING_TAG
+from lakeshare.identity.policy.keys import BUCKET_OWNER, EXISTING_TAG
 from lakeshare.identity.sigv4.verified import KeyLookup, Verified
 from lakeshare.identity.sigv4.verify import verify
 from lakeshare.identity.throttle import Throttle
@@ -33,6 +33,14 @@ class Holdings(Protocol):
         """Return an object's tags, for policies that ask for them; none where there is no object."""
         ...
 
+    async def owner_of(self, bucket: str) -> str:
+        """Return the user that made a bucket, for policies that ask for it; empty where there is none."""
+        ...
+
+    async def look(self, bucket: str, key: str) -> None:
+        """Raise what the store says of a bucket or a key that is not there."""
+        ...
+
 
 class Guests(Protocol):
     """Keys that another room lends, for presigned URLs of its own or for a while; all of them begin with one prefix."""
@@ -49,6 +57,7 @@ class Guests(Protocol):
 
 
 _S3 = frozenset({"s3"})
+_READ, _LIST = "s3:GetObject", "s3:ListBucket"
 _CREDENTIAL_PARAM = "X-Amz-Credential="
 _CREDENTIAL_FIELD = "Credential="
 _TOKEN_PARAM = "x-amz-security-token="  # noqa: S105 - the name of a parameter
@@ -135,16 +144,39 @@ class Gate:
         if caller.is_unbound:
             return UNBOUND
         policies = await self._policies(needs)
-        if any(policy.asks_tags for policy in (caller.grants, *caller.limits, *policies.values())):
-            needs = [await self._with_tags(need) for need in needs]
-        return authorise(caller, needs, admission.circumstances, policies, claims)
+        asked = (caller.grants, *caller.limits, *policies.values())
+        if any(policy.asks for policy in asked):
+            needs = [await self._with_facts(need, asked) for need in needs]
+        try:
+            return authorise(caller, needs, admission.circumstances, policies, claims)
+        except AccessDenied:
+            await self._tell_of_absence(admission, needs)
+            raise
 
-    async def _with_tags(self, need: Need) -> Need:
-        named = bucket_and_key(need.resource)
+    async def _tell_of_absence(self, admission: Admission, needs: Sequence[Need]) -> None:
+        """Tell who may list a key, and not read it, that it is not there: a listing would, and S3 does."""
+        if len(needs) != 1 or needs[0].action != _READ:
+            return
+        named = bucket_and_key(needs[0].resource)
         if named is None or not named[1]:
+            return
+        try:
+            await self.authorise(admission, (Need(_LIST, bucket_arn(named[0]), (("s3:prefix", named[1]),)),))
+        except AccessDenied:
+            return
+        await self._holdings.look(*named)
+
+    async def _with_facts(self, need: Need, asked: Sequence[CompiledPolicy]) -> Need:
+        """Add what policies ask for that must be read: tags of the object, the owner of the bucket."""
+        named = bucket_and_key(need.resource)
+        if named is None:
             return need
-        tags = await self._holdings.tags_of(*named)
-        return need._replace(facts=(*need.facts, *((EXISTING_TAG + key, value) for key, value in tags)))
+        facts = list(need.facts)
+        if named[1] and any(policy.asks_tags for policy in asked):
+            facts += [(EXISTING_TAG + key, value) for key, value in await self._holdings.tags_of(*named)]
+        if any(policy.asks_owner for policy in asked) and (owner := await self._holdings.owner_of(named[0])):
+            facts.append((BUCKET_OWNER, owner))
+        return need._replace(facts=tuple(facts))
 
     def _bear(self, now: float, access_key: str, peer: str) -> None:
         if self._throttle.blocked(now, access_key, peer):

@@ -254,6 +254,16 @@ class CorsForbidden(ObjectsError):
         super().__init__("CORSResponse: CORS is not enabled for this bucket")
 
 
+class BucketTaken(ObjectsError):
+    """Somebody else has a bucket of that name, which the caller may not see."""
+
+    kind = Kind.CONFLICT
+
+    def __init__(self, bucket: str) -> None:
+        super().__init__(f"the name {bucket!r} is taken: choose another")
+        self.bucket = bucket
+
+
 class OwnerMismatch(ObjectsError):
     """The bucket is not owned by whom the request expects."""
 

@@ -26,6 +26,7 @@ from lakeshare.identity.policy.compiled import CompiledPolicy
 from lakeshare.identity.root import RootCredentials
 from lakeshare.identity.throttle import Throttle
 from lakeshare.identity.wire.family import StsFamily
+from lakeshare.objects.operations.buckets import OWNER_DOCUMENT
 from lakeshare.objects.operations.policy import POLICY_DOCUMENT
 from lakeshare.objects.room import Owner, Room
 from lakeshare.objects.wire.family import S3Family
@@ -217,6 +218,17 @@ class StoreHoldings:
             return (await self.store.head(bucket, key)).tags
         except (NoSuchKey, NoSuchBucket):
             return ()
+
+    async def owner_of(self, bucket: str) -> str:
+        """Return the user that made a bucket, for policies that ask for it; empty where there is none."""
+        try:
+            return (await self.store.document(bucket, OWNER_DOCUMENT)).decode()
+        except (NoSuchDocument, NoSuchBucket):
+            return ""
+
+    async def look(self, bucket: str, key: str) -> None:
+        """Raise what the store says of a bucket or a key that is not there."""
+        await self.store.head(bucket, key)
 
 
 def owner_of(credentials: RootCredentials) -> Owner:

@@ -2,7 +2,7 @@
 
 import time
 from bisect import insort
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 
@@ -25,6 +25,7 @@ from lakeshare.storage.laws import check_condition, check_put, next_time
 from lakeshare.storage.memory_buckets import HeldBucket, HeldUpload, HeldVersion, MemoryContent, MemoryStaging
 from lakeshare.storage.port import (
     LATEST,
+    NO_DOCUMENTS,
     NULL_VERSION,
     Assembly,
     Bucket,
@@ -62,12 +63,12 @@ class MemoryStore:
         self._clock_ns = clock_ns
         self._buckets: dict[str, HeldBucket] = {}
 
-    async def create_bucket(self, name: str, region: str = "") -> Bucket:
-        """Make a bucket."""
+    async def create_bucket(self, name: str, region: str = "", documents: Mapping[str, bytes] = NO_DOCUMENTS) -> Bucket:
+        """Make a bucket, with its first documents."""
         if name in self._buckets:
             raise BucketExists(name)
         bucket = Bucket(name, self._clock_ns(), region)
-        self._buckets[name] = HeldBucket(bucket)
+        self._buckets[name] = HeldBucket(bucket, documents=dict(documents))
         return bucket
 
     async def delete_bucket(self, name: str) -> None:

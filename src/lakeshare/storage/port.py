@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from enum import Enum
+from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
 from lakeshare.http.request import Block
@@ -223,6 +224,9 @@ class Bucket:
     region: str = ""
 
 
+NO_DOCUMENTS: Mapping[str, bytes] = MappingProxyType({})
+
+
 @dataclass(frozen=True, slots=True)
 class BucketUsage:
     """What a bucket holds: the objects that a listing shows, and the sum of their sizes."""
@@ -319,8 +323,8 @@ class VersionPage:
 class ObjectStore(Protocol):
     """Buckets and the objects under their keys."""
 
-    async def create_bucket(self, name: str, region: str = "") -> Bucket:
-        """Make a bucket. Raises BucketExists."""
+    async def create_bucket(self, name: str, region: str = "", documents: Mapping[str, bytes] = NO_DOCUMENTS) -> Bucket:
+        """Make a bucket, with its first documents. Raises BucketExists."""
         ...
 
     async def delete_bucket(self, name: str) -> None:

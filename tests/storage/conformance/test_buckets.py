@@ -20,6 +20,15 @@ async def test_a_name_is_taken_once(world):
         await world.store.create_bucket("b")
 
 
+async def test_a_bucket_is_made_with_its_documents(world):
+    """Documents given at the making are there with the bucket; those of a refused making change nothing."""
+    await world.store.create_bucket("other", documents={"owner": b"una"})
+    assert await world.store.document("other", "owner") == b"una"
+    with pytest.raises(BucketExists):
+        await world.store.create_bucket("other", documents={"owner": b"ivo"})
+    assert await world.store.document("other", "owner") == b"una"
+
+
 async def test_buckets_are_listed_in_order(world):
     """Buckets come by name, under a prefix, after a name, up to a limit."""
     for name in ("c2", "a", "c1", "c3"):

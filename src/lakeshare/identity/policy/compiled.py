@@ -13,7 +13,7 @@ from lakeshare.identity.policy.actions import UNSCOPED_SERVICES, ActionPatterns,
 from lakeshare.identity.policy.conditions import Judge, compile_condition
 from lakeshare.identity.policy.document import MAX_POLICY_BYTES
 from lakeshare.identity.policy.errors import PolicyError
-from lakeshare.identity.policy.keys import EXISTING_TAG, condition_key
+from lakeshare.identity.policy.keys import BUCKET_OWNER, EXISTING_TAG, condition_key
 from lakeshare.identity.policy.model import Effect, Policy, Principals, Statement
 from lakeshare.identity.policy.parse import EVERYTHING, parse_policy
 from lakeshare.identity.policy.pattern import FactSource, Patterns, tokens_of
@@ -37,6 +37,7 @@ class Rule:
     principals: Principals | None
     judges: tuple[Judge, ...]
     asks_tags: bool = False
+    asks_owner: bool = False
 
     def applies(self, resource: str, facts: FactSource, names: frozenset[str], *, unscoped: bool) -> bool:
         """Whether the statement, which is about the action, is about this resource, caller and circumstances too."""
@@ -55,13 +56,15 @@ class Rule:
 
 
 class CompiledPolicy:
-    """Rules of one or more policies."""
+    """Rules of one or more policies. `asks` says that some of them ask for what must be read: tags, or an owner."""
 
-    __slots__ = ("_gathered", "_rules", "asks_tags")
+    __slots__ = ("_gathered", "_rules", "asks", "asks_owner", "asks_tags")
 
     def __init__(self, rules: Iterable[Rule]) -> None:
         self._rules = tuple(rules)
         self.asks_tags = any(rule.asks_tags for rule in self._rules)
+        self.asks_owner = any(rule.asks_owner for rule in self._rules)
+        self.asks = self.asks_tags or self.asks_owner
         self._gathered: dict[str, tuple[tuple[Rule, ...], bool]] = {}
 
     def __bool__(self) -> bool:
@@ -136,6 +139,7 @@ def _rule(statement: Statement, policy: Policy, name: str, number: int) -> Rule:
         principals=statement.principals,
         judges=tuple(compile_condition(each, variables=variables) for each in statement.conditions),
         asks_tags=any(condition_key(each.key).startswith(EXISTING_TAG) for each in statement.conditions),
+        asks_owner=any(condition_key(each.key) == BUCKET_OWNER for each in statement.conditions),
     )
 
 

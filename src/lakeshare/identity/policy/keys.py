@@ -15,6 +15,7 @@ s3:x-amz-grant-write-acp s3:x-amz-metadata-directive s3:x-amz-server-side-encryp
 s3:x-amz-server-side-encryption-aws-kms-key-id s3:x-amz-server-side-encryption-customer-algorithm
 s3:x-amz-storage-class s3:x-amz-website-redirect-location
 s3tables:namespace s3tables:tablename s3tables:viewname s3tables:functionname s3tables:registerlocation
+lakeshare:bucketowner
 s3tables:kmskeyarn s3tables:ssealgorithm s3tables:warehousetag/ s3tables:tabletag/
 sts:durationseconds sts:rolesessionname
 """
@@ -23,6 +24,9 @@ KNOWN_KEYS = frozenset(_KNOWN.split())
 
 EXISTING_TAG = "s3:existingobjecttag/"
 """Begins the keys that ask for a tag of the object itself, which must be read for them."""
+
+BUCKET_OWNER = "lakeshare:bucketowner"
+"""Asks for the user that made the bucket, which must be read for it; a bucket that root made has none."""
 
 # What a request says of itself can never stand in for these.
 SERVER_KEYS = frozenset(

@@ -7,7 +7,9 @@ from lakeshare.identity.caller import Need
 from lakeshare.objects.model.names import bucket_arn, bucket_name
 from lakeshare.objects.room import Room
 from lakeshare.storage.errors import BucketExists
-from lakeshare.storage.port import Bucket
+from lakeshare.storage.port import NO_DOCUMENTS, Bucket
+
+OWNER_DOCUMENT = "owner"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +33,11 @@ async def list_buckets(room: Room, call: ListBuckets) -> tuple[Sequence[Bucket],
 
 @dataclass(frozen=True, slots=True)
 class CreateBucket:
-    """A new bucket."""
+    """A new bucket. `owner` is the user that asks for it, which policies may ask for later; root owns none."""
 
     bucket: str
     region: str = ""
+    owner: str = ""
 
     def requires(self) -> tuple[Need, ...]:
         """Say what the caller must be allowed."""
@@ -42,14 +45,16 @@ class CreateBucket:
 
 
 async def create_bucket(room: Room, call: CreateBucket) -> Bucket:
-    """Make the bucket; in us-east-1 making one's own again is no error, as S3 has it."""
-    name = bucket_name(call.bucket)
-    try:
-        return await room.store.create_bucket(name, call.region)
-    except BucketExists:
-        if call.region in ("", "us-east-1") and room.region == "us-east-1":
-            return await room.store.bucket(name)
-        raise
+    """Make the bucket."""
+    documents = {OWNER_DOCUMENT: call.owner.encode()} if call.owner else NO_DOCUMENTS
+    return await room.store.create_bucket(bucket_name(call.bucket), call.region, documents)
+
+
+async def make_again(room: Room, call: CreateBucket) -> Bucket:
+    """Answer one who may see the bucket that it is there: in us-east-1 that is no error, as S3 has it."""
+    if call.region in ("", "us-east-1") and room.region == "us-east-1":
+        return await room.store.bucket(call.bucket)
+    raise BucketExists(call.bucket)
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,13 +86,17 @@ def _decode_repeated(text: str) -> str:
 
 
 class Call(NamedTuple):
-    """A request that was found a route: everything a decoder may look at. `signed` is false for anonymous callers."""
+    """A request that was found a route: everything a decoder may look at. `signed` is false for anonymous callers.
+
+    `user` is whose rights the caller has, and empty for root's and nobody's; operations with a document are told.
+    """
 
     target: Target
     params: Mapping[str, str]
     headers: Mapping[str, str]
     signed: bool = False
     document: bytes = b""
+    user: str = ""
 
     @property
     def bucket(self) -> str:

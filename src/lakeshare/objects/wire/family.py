@@ -8,9 +8,11 @@ from lakeshare.errors import LakeshareError
 from lakeshare.http.request import Request
 from lakeshare.http.response import Response
 from lakeshare.identity.caller import Need
+from lakeshare.identity.errors import AccessDenied
 from lakeshare.identity.gate import Admission
-from lakeshare.objects.errors import OwnerMismatch
+from lakeshare.objects.errors import BucketTaken, OwnerMismatch
 from lakeshare.objects.model.names import bucket_arn
+from lakeshare.objects.operations.buckets import CreateBucket, make_again
 from lakeshare.objects.operations.read import ReadObject
 from lakeshare.objects.room import Room
 from lakeshare.objects.wire import routes
@@ -18,7 +20,8 @@ from lakeshare.objects.wire.body import body_of, document_of
 from lakeshare.objects.wire.call import Call, Target, params_of, target_of
 from lakeshare.objects.wire.faults import encode_fault, fault_of
 from lakeshare.objects.wire.routes import Operation, Route, Takes
-from lakeshare.storage.errors import NoSuchKey
+from lakeshare.storage.errors import BucketExists, NoSuchKey
+from lakeshare.storage.port import Bucket
 
 Authorise = Callable[[Admission, Sequence[Need]], Awaitable[object]]
 """Allows all of the needs, or raises."""
@@ -49,15 +52,16 @@ class S3Match:
     async def decode(self, admission: Admission, _early_body: bytes = b"") -> Operation:
         """Turn the head, and a bounded document where the operation takes one, into a value."""
         self.admission = admission
-        verified, headers, document = admission.verified, self.request.headers, b""
+        verified, headers, document, user = admission.verified, self.request.headers, b"", ""
         if verified is not None and verified.hoisted:  # a presigned URL may carry headers as parameters
             headers = {**verified.hoisted, **headers}
         if "x-amz-expected-bucket-owner" in headers:
             _check_owner(self.room, headers["x-amz-expected-bucket-owner"])
         if self.route.takes is Takes.DOCUMENT:
             document = await document_of(self.request, verified, self.route.name)
+            user = "" if admission.caller.of_root else admission.caller.user
         operation: Operation = self.route.decode(
-            Call(self.target, self.params, headers, verified is not None, document)
+            Call(self.target, self.params, headers, verified is not None, document, user)
         )
         return operation
 
@@ -73,6 +77,8 @@ class S3Match:
             except NoSuchKey:
                 await self._may_learn_of_absence(operation)
                 raise
+            except BucketExists:
+                result = await self._make_again(operation)
         return route.encode(self.room, operation, result)
 
     async def _may_learn_of_absence(self, operation: Operation) -> None:
@@ -80,6 +86,15 @@ class S3Match:
         if isinstance(operation, ReadObject) and self.admission is not None:
             facts = (("s3:prefix", operation.key),)
             await self.authorise(self.admission, (Need("s3:ListBucket", bucket_arn(operation.bucket), facts),))
+
+    async def _make_again(self, operation: CreateBucket) -> Bucket:
+        """Let only who may see a bucket make it again; others learn no more than that its name is taken."""
+        if self.admission is not None:
+            try:
+                await self.authorise(self.admission, (Need("s3:ListBucket", bucket_arn(operation.bucket)),))
+            except AccessDenied:
+                raise BucketTaken(operation.bucket) from None
+        return await make_again(self.room, operation)
 
 
 def _check_owner(room: Room, expected: str) -> None:

@@ -55,6 +55,7 @@ FAULTS: dict[type[LakeshareError], Fault] = {
     objects.OwnerMismatch: Fault("AccessDenied", 403),
     storage.NoSuchBucket: Fault("NoSuchBucket", 404),
     storage.BucketExists: Fault("BucketAlreadyOwnedByYou", 409),
+    objects.BucketTaken: Fault("BucketAlreadyExists", 409),
     storage.BucketNotEmpty: Fault("BucketNotEmpty", 409),
     storage.NoSuchKey: Fault("NoSuchKey", 404),
     storage.NoSuchVersion: Fault("NoSuchVersion", 404),

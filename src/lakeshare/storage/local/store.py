@@ -6,7 +6,7 @@ that will use it; `close` finishes what is under way. Any number of processes ma
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
@@ -34,6 +34,7 @@ from lakeshare.storage.local.space import FreeSpace
 from lakeshare.storage.local.staging import LocalStaging
 from lakeshare.storage.port import (
     LATEST,
+    NO_DOCUMENTS,
     Assembly,
     Bucket,
     BucketUsage,
@@ -87,10 +88,10 @@ class LocalStore:
         """Return the transactions of this process so far, and the operations that they carried."""
         return self._committer.batches, self._committer.operations
 
-    async def create_bucket(self, name: str, region: str = "") -> Bucket:
-        """Make a bucket."""
+    async def create_bucket(self, name: str, region: str = "", documents: Mapping[str, bytes] = NO_DOCUMENTS) -> Bucket:
+        """Make a bucket, with its first documents."""
         bucket = Bucket(name, time.time_ns(), region)
-        return await self._commit(lambda cursor: buckets.create(cursor, bucket))
+        return await self._commit(lambda cursor: buckets.create(cursor, bucket, documents))
 
     async def delete_bucket(self, name: str) -> None:
         """Remove an empty bucket, its documents and its unfinished uploads."""

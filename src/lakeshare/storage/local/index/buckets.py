@@ -1,6 +1,6 @@
 """Buckets and their documents in the index."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import apsw
@@ -35,14 +35,16 @@ def page(cursor: apsw.Cursor, prefix: str, after: str, limit: int) -> Sequence[B
     return [Bucket(*row) for row in rows]
 
 
-def create(cursor: apsw.Cursor, bucket: Bucket) -> Bucket:
-    """Make a bucket. Raises BucketExists."""
+def create(cursor: apsw.Cursor, bucket: Bucket, documents: Mapping[str, bytes]) -> Bucket:
+    """Make a bucket, with its first documents. Raises BucketExists."""
     cursor.execute(
         "INSERT INTO bucket (name, created_ns, region) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
         (bucket.name, bucket.created_at_ns, bucket.region),
     )
     if not cursor.connection.changes():
         raise BucketExists(bucket.name)
+    for name, value in documents.items():
+        set_document(cursor, bucket.name, name, value)
     return bucket
 
 
