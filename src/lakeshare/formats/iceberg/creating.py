@@ -112,7 +112,7 @@ def _format_version(properties: Mapping[str, str]) -> int:
     found = properties.get("format-version")
     if found is None:
         return DEFAULT_FORMAT_VERSION
-    if not found.isdecimal() or len(found) > len("2147483647"):
+    if not (found.isascii() and found.isdecimal()) or len(found) > len("2147483647"):
         raise InvalidMetadata(f"properties: format-version must be a number, not {shown(found)}")
     return check_version(int(found))
 

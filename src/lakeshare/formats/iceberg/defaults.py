@@ -15,13 +15,13 @@ FIRST_VERSION = 3
 MAX_DIGITS = 60
 """How long the text of a decimal may be; 38 digits, a sign, a point and leading zeros fit."""
 
-_DATE = re.compile(r"[+-]?\d{4,6}-\d\d-\d\d")
-_TIME = r"(\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?"
+_DATE = re.compile(r"[+-]?[0-9]{4,6}-[0-9][0-9]-[0-9][0-9]")
+_TIME = r"([0-9][0-9]:[0-9][0-9]:[0-9][0-9])(?:\.([0-9]{1,9}))?"
 _TIME_OF_DAY = re.compile(_TIME)
-_TIMESTAMP = re.compile(r"([+-]?\d{4,6}-\d\d-\d\d)T" + _TIME + r"(Z|[+-]\d\d:\d\d)?")
+_TIMESTAMP = re.compile(r"([+-]?[0-9]{4,6}-[0-9][0-9]-[0-9][0-9])T" + _TIME + r"(Z|[+-][0-9][0-9]:[0-9][0-9])?")
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _HEX = re.compile(r"(?:[0-9a-fA-F]{2})*")
-_NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")
+_NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?")
 _UTC = ("Z", "+00:00")
 
 

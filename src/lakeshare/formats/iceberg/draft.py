@@ -209,7 +209,7 @@ def _metadata_log(
 
 def _previous_versions(metadata: TableMetadata) -> int:
     found = metadata.properties.get(PREVIOUS_VERSIONS_MAX, "")
-    if not found.isdecimal() or len(found) > len(str(MAX_PREVIOUS_VERSIONS)):
+    if not (found.isascii() and found.isdecimal()) or len(found) > len(str(MAX_PREVIOUS_VERSIONS)):
         return DEFAULT_PREVIOUS_VERSIONS
     return min(max(1, int(found)), MAX_PREVIOUS_VERSIONS)
 

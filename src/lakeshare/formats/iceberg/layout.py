@@ -130,7 +130,7 @@ def parse_order(document: Document, *, default_id: int | None = None) -> SortOrd
     if document.get("fields") is None:
         raise InvalidMetadata("sort order: fields must be a list, not null or absent")
     found = SortOrder({**document, "order-id": order_id})
-    if order_id == 0 and found.fields:
+    if found.fields and order_id == 0:
         raise InvalidMetadata("Sort order ID 0 is reserved for unsorted order")
     return found
 

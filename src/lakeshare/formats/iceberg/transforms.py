@@ -9,7 +9,7 @@ from lakeshare.formats.iceberg.types import Primitive, Type
 
 MAX_TEXT = 1_000
 
-_WITH_WIDTH = re.compile(r"(\w+)\[(\d{1,20})\]")
+_WITH_WIDTH = re.compile(r"([A-Za-z0-9_]+)\[([0-9]{1,20})\]")
 _DATES = frozenset({"date"})
 _TIMESTAMPS = frozenset({"timestamp", "timestamptz", "timestamp_ns", "timestamptz_ns"})
 _TAKES = {

@@ -39,10 +39,10 @@ _PLAIN = frozenset(
 _SINCE_3 = frozenset({"timestamp_ns", "timestamptz_ns", "variant", "unknown", "geometry", "geography"})
 _ALGORITHMS = frozenset({"spherical", "vincenty", "thomas", "andoyer", "karney"})
 _DEFAULT_CRS = "OGC:CRS84"
-_DECIMAL = re.compile(r"decimal\(\s*(\d{1,9})\s*,\s*(\d{1,9})\s*\)")
-_FIXED = re.compile(r"fixed\[\s*(\d{1,10})\s*\]")
-_GEOMETRY = re.compile(r"geometry(?:\(\s*([^(),]*[^(),\s])\s*\))?")
-_GEOGRAPHY = re.compile(r"geography(?:\(\s*([^(),]*[^(),\s])\s*(?:,\s*(\w+)\s*)?\))?")
+_DECIMAL = re.compile(r"decimal\(\s*([0-9]{1,9})\s*,\s*([0-9]{1,9})\s*\)")
+_FIXED = re.compile(r"fixed\[\s*([0-9]{1,10})\s*\]")
+_GEOMETRY = re.compile(r"geometry(?:\(([^(),]+)\))?")
+_GEOGRAPHY = re.compile(r"geography(?:\(([^(),]+)(?:,([^(),]+))?\))?")
 _FIELD_KEYS = frozenset({"id", "name", "type", "required", "doc", "initial-default", "write-default"})
 _NOTHING: Mapping[str, Any] = {}
 
@@ -161,16 +161,26 @@ def _fixed(length: int) -> Primitive:
 
 
 def _geometry(crs: str | None) -> Primitive:
-    return Primitive("geometry") if crs is None or crs == _DEFAULT_CRS else Primitive("geometry", (crs,))
+    crs = _crs(crs)
+    return Primitive("geometry") if crs == _DEFAULT_CRS else Primitive("geometry", (crs,))
 
 
 def _geography(crs: str | None, algorithm: str | None) -> Primitive:
-    algorithm = (algorithm or "spherical").lower()
+    crs = _crs(crs)
+    algorithm = (algorithm or "spherical").strip().lower()
     if algorithm not in _ALGORITHMS:
         raise InvalidMetadata(f"geography: {algorithm!r} is no edge algorithm; use one of {sorted(_ALGORITHMS)}")
     if algorithm != "spherical":
-        return Primitive("geography", (crs or _DEFAULT_CRS, algorithm))
-    return Primitive("geography") if crs is None or crs == _DEFAULT_CRS else Primitive("geography", (crs,))
+        return Primitive("geography", (crs, algorithm))
+    return Primitive("geography") if crs == _DEFAULT_CRS else Primitive("geography", (crs,))
+
+
+def _crs(found: str | None) -> str:
+    """Return a coordinate reference system; the default is one of them."""
+    crs = _DEFAULT_CRS if found is None else found.strip()
+    if not crs:
+        raise InvalidMetadata("a coordinate reference system must not be empty")
+    return crs
 
 
 def _type(value: object, what: str, depth: int, budget: Iterator[int]) -> Type:

@@ -77,7 +77,7 @@ def _history_size(draft: ViewDraft) -> int:
     found = draft.properties.get(HISTORY_SIZE)
     if found is None:
         return DEFAULT_HISTORY_SIZE
-    if not found.isdecimal() or len(found) > MAX_DIGITS or int(found) < 1:
+    if not (found.isascii() and found.isdecimal()) or len(found) > MAX_DIGITS or int(found) < 1:
         raise InvalidMetadata(f"{HISTORY_SIZE} must be positive but was {shown(found)}")
     return int(found)
 
