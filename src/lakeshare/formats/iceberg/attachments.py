@@ -2,6 +2,7 @@
 
 import binascii
 from base64 import b64decode
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from lakeshare.formats.iceberg.documents import (
@@ -47,6 +48,14 @@ class EncryptionKey:
     def id(self) -> str:
         """Return the key's id."""
         return str(self.document["key-id"])
+
+
+def by_snapshot(files: Iterable[StatisticsFile]) -> dict[int, list[StatisticsFile]]:
+    """Group statistics files by the snapshot that they are of."""
+    found: dict[int, list[StatisticsFile]] = {}
+    for item in files:
+        found.setdefault(item.snapshot_id, []).append(item)
+    return found
 
 
 def parse_statistics(document: Document) -> StatisticsFile:

@@ -52,10 +52,11 @@ class CreateTable:
     format_version: int
 
 
-def parse_create_table(document: Document) -> CreateTable:
+def parse_create_table(found: object) -> CreateTable:
     """Read a CreateTableRequest."""
     what = "create table"
-    check_size(document, what)
+    check_size(found, what)
+    document = as_document(found, what)
     properties = text_map(document.get("properties"), f"{what}: properties")
     spec, order = document.get("partition-spec"), document.get("write-order")
     location = optional_text(document, "location", what)

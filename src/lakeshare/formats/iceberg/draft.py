@@ -6,7 +6,7 @@ It lives only while a commit is folded; nothing outside the fold sees it.
 from dataclasses import replace
 from typing import Any
 
-from lakeshare.formats.iceberg.attachments import EncryptionKey, StatisticsFile
+from lakeshare.formats.iceberg.attachments import EncryptionKey, StatisticsFile, by_snapshot
 from lakeshare.formats.iceberg.errors import InvalidMetadata
 from lakeshare.formats.iceberg.layout import (
     FIRST_PARTITION_ID,
@@ -97,14 +97,6 @@ class Draft:
         if self._schema_index is None or self._schema_index[0] != schema_id:
             self._schema_index = (schema_id, read(self.schemas[schema_id]))
         return self._schema_index[1]
-
-
-def by_snapshot(files: tuple[StatisticsFile, ...]) -> dict[int, list[StatisticsFile]]:
-    """Group statistics files by the snapshot that they are of."""
-    found: dict[int, list[StatisticsFile]] = {}
-    for item in files:
-        found.setdefault(item.snapshot_id, []).append(item)
-    return found
 
 
 def finished(draft: Draft, base: TableMetadata, previous_location: str | None) -> TableMetadata:

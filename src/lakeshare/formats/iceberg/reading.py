@@ -7,6 +7,8 @@ from typing import Protocol, TypeVar
 from uuid import NAMESPACE_URL, uuid5
 
 from lakeshare.formats.iceberg.attachments import (
+    StatisticsFile,
+    by_snapshot,
     parse_encryption_key,
     parse_partition_statistics,
     parse_statistics,
@@ -71,7 +73,12 @@ class _Numbered(Protocol):
     def id(self) -> int: ...
 
 
-N = TypeVar("N", bound=_Numbered)
+class _Named(Protocol):
+    @property
+    def id(self) -> int | str: ...
+
+
+N = TypeVar("N", bound=_Named)
 
 
 def read_table(document: Document) -> TableMetadata:
@@ -104,10 +111,10 @@ def read_table(document: Document) -> TableMetadata:
         refs=refs,
         snapshot_log=parse_snapshot_log(documents_in(document, "snapshot-log", _WHAT)),
         metadata_log=parse_metadata_log(documents_in(document, "metadata-log", _WHAT)),
-        statistics=_each(document, "statistics", parse_statistics),
-        partition_statistics=_each(document, "partition-statistics", parse_partition_statistics),
+        statistics=_statistics(document, "statistics", parse_statistics),
+        partition_statistics=_statistics(document, "partition-statistics", parse_partition_statistics),
         next_row_id=integer(document, "next-row-id", _WHAT, least=0) if version >= ROW_LINEAGE_SINCE else 0,
-        encryption_keys=_each(document, "encryption-keys", parse_encryption_key),
+        encryption_keys=_unique(_each(document, "encryption-keys", parse_encryption_key)),
         extra={key: value for key, value in document.items() if key not in _KEYS},
     )
     _check_logs(metadata)
@@ -237,6 +244,14 @@ T = TypeVar("T")
 
 def _each(document: Document, key: str, parse: Callable[[Document], T]) -> tuple[T, ...]:
     return tuple(parse(item) for item in documents_in(document, key, _WHAT, MAX_KINDS))
+
+
+def _statistics(
+    document: Document, key: str, parse: Callable[[Document], StatisticsFile]
+) -> tuple[StatisticsFile, ...]:
+    """Return statistics files, those of one snapshot side by side."""
+    grouped = by_snapshot(_each(document, key, parse))
+    return tuple(item for files in grouped.values() for item in files)
 
 
 def _unique(items: Iterable[N]) -> tuple[N, ...]:

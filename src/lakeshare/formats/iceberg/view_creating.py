@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from lakeshare.formats.iceberg.documents import (
-    Document,
+    as_document,
     check_size,
     document_in,
     optional_text,
@@ -35,10 +35,11 @@ class CreateView:
     properties: Mapping[str, str]
 
 
-def parse_create_view(document: Document) -> CreateView:
+def parse_create_view(found: object) -> CreateView:
     """Read a CreateViewRequest."""
     what = "create view"
-    check_size(document, what)
+    check_size(found, what)
+    document = as_document(found, what)
     location = optional_text(document, "location", what)
     version = parse_version(document_in(document, "view-version", what))
     _check_queries(version)
