@@ -16,6 +16,7 @@ from lakeshare.server import archive
 from lakeshare.server.app import App, Shared
 from lakeshare.server.jobs import jobs_of
 from lakeshare.server.live import LiveSettings
+from lakeshare.server.maintenance import maintenance_job
 from lakeshare.server.occupancy import in_use
 from lakeshare.server.workers import Ready, run
 from lakeshare.settings import Secret, Settings, default_of, env_names, flag_name, sources_of
@@ -74,7 +75,8 @@ def server(directory: Path, **flags: str | None) -> None:
     _show_made(root, credentials)
     sources, shared = sources_of(os.environ, flags), Shared.of(settings)
     app = App(root, settings, credentials, sources, shared)
-    jobs = jobs_of(root, LiveSettings(root, settings, sources, shared.bell))
+    swept = jobs_of(root, LiveSettings(root, settings, sources, shared.bell))
+    jobs = (*swept, maintenance_job(root, settings, credentials, shared.throttle))
     with in_use(root):
         raise SystemExit(run(settings, app, jobs, lambda ready: _greet(ready, root)))
 

@@ -88,8 +88,9 @@ async def unreached(
         candidates.update((each.path, each) for each in found if each.path not in reach.manifests)
     if candidates:
         await reach.add_files()
+    told: set[int] = set()
     for manifest in candidates.values():
-        yield _files(reach, await tolerant_files(folder, manifest))
+        yield _files(reach, await tolerant_files(folder, manifest), told)
         yield Batch((manifest.path,), Tally(manifests=1, bytes=manifest.length))
     for snapshot in gone:
         if snapshot.manifest_list is not None and snapshot.manifest_list not in lists:
@@ -98,10 +99,12 @@ async def unreached(
         yield Batch((uri,), Tally(statistics=1, bytes=size))
 
 
-def _files(reach: Reach, files: Sequence[ListedFile]) -> Batch:
+def _files(reach: Reach, files: Sequence[ListedFile], told: set[int]) -> Batch:
+    """Choose the files that are not reached, each once: another manifest may have told of one before."""
     held = reach.holds([each.uri for each in files])
-    gone = [each for each, is_held in zip(files, held, strict=True) if not is_held]
-    unique = {each.uri: each for each in gone}
+    gone = (each for each, is_held in zip(files, held, strict=True) if not is_held)
+    unique = {each.uri: each for each in gone if hash(each.uri) not in told}
+    told.update(map(hash, unique))
     data = sum(1 for each in unique.values() if each.content == FileContent.DATA)
     tally = Tally(data_files=data, delete_files=len(unique) - data, bytes=sum(each.size for each in unique.values()))
     return Batch(tuple(unique), tally)

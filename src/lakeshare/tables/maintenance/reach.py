@@ -48,14 +48,18 @@ async def manifests_of(folder: TableFolder, snapshot: Snapshot) -> tuple[Manifes
 
 
 async def listed_files(folder: TableFolder, manifest: Manifest) -> list[ListedFile]:
-    """Return all files that a manifest names, those that it says were deleted too. Raises FileGone, Unreadable."""
+    """Return the files that a manifest has, without those that it says were deleted. Raises FileGone, Unreadable."""
     blob = await folder.blob(manifest.path)
 
     def read() -> list[ListedFile]:
         found: list[ListedFile] = []
-        for batch in entries(blob, (PATH, SIZE, CONTENT), manifest):
-            columns = (batch.column(at).to_pylist() for at in range(3))
-            found += [ListedFile(uri, size or 0, content or 0) for uri, size, content in zip(*columns, strict=True)]
+        for batch in entries(blob, (PATH, SIZE, CONTENT, STATUS), manifest):
+            rows = zip(*(batch.column(at).to_pylist() for at in range(4)), strict=True)
+            found += [
+                ListedFile(uri, size or 0, content or 0)
+                for uri, size, content, status in rows
+                if status != Status.DELETED
+            ]
         return found
 
     return await asyncio.to_thread(read)

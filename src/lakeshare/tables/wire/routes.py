@@ -1,7 +1,7 @@
 """The table of what the catalog's clients can ask, and how a request finds its own line in it."""
 
 from lakeshare.http.paths import Found, Paths
-from lakeshare.tables.wire import commits, namespaces, oauth, reports, tables, views, warehouses
+from lakeshare.tables.wire import commits, maintenance, namespaces, oauth, reports, tables, views, warehouses
 from lakeshare.tables.wire.call import Route
 
 PREFIX = "/_iceberg/v1"
@@ -14,6 +14,7 @@ ROUTES: tuple[Route, ...] = (
     *commits.ROUTES,
     *reports.ROUTES,
     *views.ROUTES,
+    *maintenance.ROUTES,
 )
 
 ENDPOINTS = tuple(
