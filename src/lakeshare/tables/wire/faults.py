@@ -23,7 +23,7 @@ class Fault:
 
 
 _BAD = Fault("BadRequestException", 400)
-_VALIDATION = Fault("ValidationException", 400)
+_ARGUMENT = Fault("IllegalArgumentException", 400)
 _UNKNOWN = Fault("NotAuthorizedException", 401)
 _DENIED = Fault("ForbiddenException", 403)
 _EXISTS = Fault("AlreadyExistsException", 409)
@@ -59,7 +59,7 @@ FAULTS: dict[type[LakeshareError], Fault] = {
     errors.CommitStateUnknown: Fault("CommitStateUnknownException", 500),
     errors.NotOffered: _UNSUPPORTED,
     errors.KeyReused: _UNPROCESSABLE,
-    formats.InvalidMetadata: _VALIDATION,
+    formats.InvalidMetadata: _ARGUMENT,
     formats.Unsupported: _BAD,
     formats.RequirementFailed: _FAILED,
     formats.Stale: _FAILED,
