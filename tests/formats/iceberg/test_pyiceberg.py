@@ -99,6 +99,10 @@ AGREED = {
         {"action": "set-statistics", "statistics": FILE},
         {"action": "remove-statistics", "snapshot-id": 1},
         {"action": "set-partition-statistics", "partition-statistics": PARTITIONS},
+    ],
+    "partition-statistics-removed": [
+        {"action": "set-statistics", "statistics": FILE},
+        {"action": "set-partition-statistics", "partition-statistics": PARTITIONS},
         {"action": "remove-partition-statistics", "snapshot-id": 1},
     ],
     "old-schema": [
