@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 from lakeshare.columnar.keys import Mask
 from lakeshare.columnar.part import Part
 
-ROWS_A_CHUNK = 4096
-"""How many files are handed out at once: a few megabytes of lines, a few milliseconds of work."""
+ROWS_A_CHUNK = 2048
+"""How many files are handed out at once: two megabytes of lines, some milliseconds of work."""
 _FIRST_LOOK = 256
 """How many files are looked at first for a limit; sixteen times as many each time that is not enough."""
 _SPARSE = 4

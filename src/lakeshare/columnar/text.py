@@ -33,6 +33,20 @@ def letters(column: pa.Array) -> "np.ndarray[tuple[int], np.dtype[np.uint8]]":
     return np.frombuffer(data, dtype=np.uint8)[offsets[0] : offsets[-1]]
 
 
+def pieces_of(column: pa.Array, separator: bytes) -> list[bytes]:
+    """Return the strings of a column, each of which ends in a separator that it has nowhere else, without it."""
+    found = letters(column).tobytes().split(separator)
+    del found[-1]
+    return found
+
+
+def equally_long(text: bytes, count: int) -> pa.Array:
+    """Cut text into a column of so many strings of one length."""
+    length = len(text) // count if count else 0
+    offsets = np.arange(0, length * count + 1, length or 1, dtype=np.int32)[: count + 1]
+    return pa.Array.from_buffers(pa.string(), count, [None, pa.py_buffer(offsets), pa.py_buffer(text)])
+
+
 def escaped(column: pa.Array) -> pa.Array:
     """Write each string as it stands between the quotes of JSON."""
     raw = letters(column)

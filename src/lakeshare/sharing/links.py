@@ -4,7 +4,12 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from lakeshare.columnar.source import FileGone
+from lakeshare.columnar.text import equally_long, join, letters, pieces_of
+from lakeshare.formats.delta.lines import Pieces
 from lakeshare.formats.delta.paths import Absolute
 from lakeshare.identity.sigv4.canonical import encode_path
 from lakeshare.identity.sigv4.keys import Credentials
@@ -17,6 +22,8 @@ from lakeshare.sharing.model.places import DeltaPlace
 _SCHEMES = frozenset({"s3", "s3a", "s3n"})
 _PLAIN = re.compile(r"[A-Za-z0-9/._~=\n-]*\Z")
 """Keys that need no encoding but of the signs of equality that partitions have."""
+
+_SEPARATOR = b"\x00"
 
 Pins = Callable[[str, Sequence[str]], Sequence[str | None]]
 
@@ -57,6 +64,14 @@ class Links:
         prefix = self._place.prefix
         return self._urls([prefix + key for key in keys]) if keys else ()
 
+    def plain(self, paths: pa.Array) -> Pieces:
+        """Return URLs for paths of the commonest letters, signed without making a text for each. Raises FileGone."""
+        if not isinstance(self._presigner, Presigner) or not _PLAIN.match(self._place.prefix):
+            return (pa.array(self.relative(paths.to_pylist()), pa.string()),)
+        keys = join(self._place.prefix, paths)
+        pins = self._pinned(letters(join(keys, "\n")).tobytes().decode().split("\n")[:-1])
+        return _signed(self._presigner, pc.replace_substring(keys, "=", "%3D"), pins)
+
     def absolute(self, places: Sequence[Absolute]) -> Sequence[str]:
         """Return a URL for each file that is named by its whole address. Raises FileElsewhere, FileGone."""
         for place in places:
@@ -68,10 +83,29 @@ class Links:
         return key.startswith(self._place.prefix) and ".." not in key.split("/")
 
     def _urls(self, keys: list[str]) -> list[str]:
+        return self._presigner.urls(_encoded(keys), self._pinned(keys))
+
+    def _pinned(self, keys: list[str]) -> list[str]:
         pins = self._pins(self._place.bucket, keys)
         if None in pins:
             raise FileGone(keys[list(pins).index(None)])
-        return self._presigner.urls(_encoded(keys), [pin for pin in pins if pin is not None])
+        return [pin for pin in pins if pin is not None]
+
+
+def _signed(presigner: Presigner, paths: pa.Array, pins: list[str]) -> Pieces:
+    """Sign URLs of encoded paths, as the columns and constants that they are made of."""
+    pinned = _column(pins)
+    get, middle, end = presigner.around_signed
+    requests = pieces_of(join(get, paths, middle, pinned, end, _SEPARATOR.decode()), _SEPARATOR)
+    signatures = presigner.signatures(requests).hex().encode()
+    start, query, last = presigner.around
+    return start, paths, query, pinned, last, equally_long(signatures, len(pins))
+
+
+def _column(pins: list[str]) -> pa.Array:
+    """Make a column of pins, which are equally long."""
+    text = "".join(pins).encode()
+    return equally_long(text, len(pins)) if len(set(map(len, pins))) == 1 else pa.array(pins, pa.string())
 
 
 def _encoded(keys: list[str]) -> list[str]:

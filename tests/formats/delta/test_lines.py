@@ -3,16 +3,20 @@
 import hashlib
 import json
 
+import pyarrow as pa
 import pytest
 
 from lakeshare.columnar.folder import Folder
 from lakeshare.formats.delta.errors import BrokenLog
-from lakeshare.formats.delta.lines import LineShape, delta_lines, parquet_lines
+from lakeshare.formats.delta.lines import LineShape, delta_lines, is_plain, parquet_lines
 from lakeshare.formats.delta.opening import Engine, list_log, open_snapshot
 from tests.formats.delta.logs import LogWriter, add, field, metadata, protocol, vector
 
 
 class Urls:
+    def plain(self, paths):
+        return ("https://h/", paths, "?X-Amz-Signature=1")
+
     def relative(self, keys):
         return [f"https://h/{key.replace(' ', '%20')}?X-Amz-Signature=1" for key in keys]
 
@@ -137,3 +141,21 @@ def test_lines_come_in_chunks(selection):
     chosen = selection(*(add(f"f{number}") for number in range(10)))
     chunks = list(parquet_lines(chosen, Urls(), LineShape("md5", 1), rows=4))
     assert [chunk.count(b"\n") for chunk in chunks] == [4, 4, 2]
+
+
+@pytest.mark.parametrize(
+    ("paths", "plain"),
+    [
+        (["day=2024-01-01/part-0.parquet", "a_b~c-d.e"], True),
+        (["a", "/b"], False),
+        (["a", "s3://b/c"], False),
+        (["a", "b%20c"], False),
+        (["a", "../b"], False),
+        (["a", "ü"], False),
+        (["a", None], False),
+        ([], False),
+    ],
+)
+def test_paths_that_need_no_look_each(paths, plain):
+    """Paths are taken by the column only when all of them mean themselves, and lie in the table."""
+    assert is_plain(pa.array(["/before", *paths, "/after"], pa.string()).slice(1, len(paths))) is plain

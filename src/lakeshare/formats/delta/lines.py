@@ -7,22 +7,32 @@ where a path is encoded or absolute, or a file has a deletion vector.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import md5, sha256
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from lakeshare.columnar.keys import has_absolute
 from lakeshare.columnar.selection import ROWS_A_CHUNK, Selection
-from lakeshare.columnar.text import join
+from lakeshare.columnar.text import join, letters
 from lakeshare.formats.delta.paths import Absolute, locate
 from lakeshare.formats.delta.vectors import DeletionVector, Storage
 
+_COMMON = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._~=-"
+"""Letters of paths that mean themselves in URIs, and of which URLs encode the sign of equality alone."""
 _VECTOR = ("dv_storage", "dv_text", "dv_offset", "dv_size", "dv_cardinality")
+
+
+Pieces: TypeAlias = "tuple[pa.Array | str, ...]"
+"""Columns and constants that make a text when they are joined row by row."""
 
 
 class UrlMaker(Protocol):
     """Makes URLs for many files at once. They must need no escaping in JSON, as URLs that are well formed do not."""
+
+    def plain(self, paths: pa.Array) -> Pieces:
+        """Return URLs for a column of paths of the commonest letters, which are keys under the table's root."""
+        ...
 
     def relative(self, keys: Sequence[str]) -> Sequence[str]:
         """Return a URL for each key under the table's root."""
@@ -54,7 +64,7 @@ def parquet_lines(selection: Selection, urls: UrlMaker, shape: LineShape, rows: 
     head, middle = f'{{"file":{{{shape.constants()}"url":"', '","id":"'
     for batch in selection.batches(("path", shape.id_column, "tail"), rows):
         links = _urls(batch.column("path"), urls)
-        yield _joined(head, links, middle, batch.column(shape.id_column), '",', batch.column("tail"), "}}\n")
+        yield _joined(head, *links, middle, batch.column(shape.id_column), '",', batch.column("tail"), "}}\n")
 
 
 def delta_lines(selection: Selection, urls: UrlMaker, shape: LineShape, rows: int = ROWS_A_CHUNK) -> Iterator[bytes]:
@@ -69,7 +79,7 @@ def delta_lines(selection: Selection, urls: UrlMaker, shape: LineShape, rows: in
             batch.column(shape.id_column),
             ids,
             middle,
-            _urls(batch.column("path"), urls),
+            *_urls(batch.column("path"), urls),
             '",',
             batch.column("tail"),
             ',"modificationTime":',
@@ -86,12 +96,22 @@ def _joined(*pieces: "pa.Array | str") -> bytes:
     return bytes(memoryview(lines.buffers()[2])) if len(lines) else b""
 
 
-def _urls(paths: pa.Array, urls: UrlMaker) -> pa.Array:
+def _urls(paths: pa.Array, urls: UrlMaker) -> Pieces:
     """Make a URL for each path; whole batches at once where none is encoded or absolute."""
-    plain = paths.to_pylist()
+    if is_plain(paths):
+        return urls.plain(paths)
+    keys = paths.to_pylist()
     if not has_absolute(paths) and not pc.any(pc.match_substring(paths, "%")).as_py():
-        return pa.array(urls.relative(_within(plain)), pa.string())
-    return pa.array(located_urls(plain, urls), pa.string())
+        return (pa.array(urls.relative(_within(keys)), pa.string()),)
+    return (pa.array(located_urls(keys, urls), pa.string()),)
+
+
+def is_plain(paths: pa.Array) -> bool:
+    """Say whether paths are of the commonest letters alone, are not absolute and do not climb: they are keys as is."""
+    text = letters(paths).tobytes()
+    if text.translate(None, _COMMON) or b".." in text or paths.null_count or not len(paths):
+        return False
+    return not pc.any(pc.starts_with(paths, "/")).as_py()
 
 
 def _within(keys: list[str]) -> list[str]:

@@ -31,7 +31,8 @@ class Presigner:
         self.expires_at = int(now) + expires_seconds
         self._start = f"{target.origin}{target.path}"
         self._query = f"?{query}" + (f"&{parameter}=" if parameter else "")
-        self._head = hashlib.sha256(f"GET\n{target.path}".encode())
+        self._get = f"GET\n{target.path}"
+        self._head = hashlib.sha256(self._get.encode())
         self._middle = f"\n{self._query[1:]}"
         self._end = f"\nhost:{target.host}\n\nhost\n{UNSIGNED_PAYLOAD}"
         self._inner = key.inner.copy()
@@ -50,6 +51,28 @@ class Presigner:
         if values is None:
             return self._plain(paths)
         return self._valued(zip(paths, values, strict=True))
+
+    @property
+    def around(self) -> tuple[str, str, str]:
+        """Return what stands before, between and after the path and the value in every URL; its signature follows."""
+        return self._start, self._query, "&X-Amz-Signature="
+
+    @property
+    def around_signed(self) -> tuple[str, str, str]:
+        """Return what stands before, between and after the path and the value in what is signed."""
+        return self._get, self._middle, self._end
+
+    def signatures(self, requests: Iterable[bytes]) -> bytes:
+        """Sign what `around_signed` says of many URLs, and return the signatures, 32 bytes each."""
+        sha256, inner, outer = hashlib.sha256, self._inner.copy, self._outer.copy
+        found: list[bytes] = []
+        for request in requests:
+            message = inner()
+            message.update(sha256(request).hexdigest().encode())
+            signature = outer()
+            signature.update(message.digest())
+            found.append(signature.digest())
+        return b"".join(found)
 
     def _plain(self, paths: Iterable[str]) -> list[str]:
         head, inner, outer = self._head.copy, self._inner.copy, self._outer.copy

@@ -28,8 +28,8 @@ _VERSION = f"""SELECT {VERSION_COLUMNS}, 1 FROM object WHERE bucket_id = ?1 AND 
     UNION ALL SELECT {VERSION_COLUMNS}, 0 FROM history
     WHERE bucket_id = ?1 AND key = ?2 AND version IS ?3 AND retired_ns IS NULL"""  # noqa: S608 (constants)
 
-_PINS = """SELECT wanted.key, object.pin FROM json_each(?1) AS wanted
-    CROSS JOIN object ON object.bucket_id = ?2 AND object.key = wanted.value AND object.marker = 0"""
+_PINS = """SELECT group_concat(coalesce((SELECT hex(pin) FROM object
+    WHERE bucket_id = ?2 AND object.key = wanted.value AND marker = 0), ''), ',') FROM json_each(?1) AS wanted"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,12 +169,13 @@ def find(cursor: apsw.Cursor, bucket: str, key: str, ref: VersionRef) -> tuple[R
 
 
 def pins(cursor: apsw.Cursor, bucket: str, keys: Sequence[str]) -> list[str | None]:
-    """Return the pin of each key's latest version. CROSS JOIN holds SQLite to the order: keys are looked up."""
+    """Return the pin of each key's latest version, in the order of the keys.
+
+    All of them are one row: for each row Python's lock is given up and waited for.
+    """
     held = bucket_id(cursor, bucket)
-    found: list[str | None] = [None] * len(keys)
-    for place, pin in cursor.execute(_PINS, (orjson.dumps(keys).decode(), held)):
-        found[place] = pin.hex()
-    return found
+    row = first(cursor, _PINS, (orjson.dumps(keys).decode(), held))
+    return [pin or None for pin in row[0].lower().split(",")] if row is not None and keys else []
 
 
 def delete(cursor: apsw.Cursor, bucket: str, deletes: Sequence[Delete], now_ns: int) -> list[Deleted | Exception]:
