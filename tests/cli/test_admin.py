@@ -208,3 +208,21 @@ def test_the_admin_api_is_missed_by_name(quick: Quick, lake: Cli, live_server: L
     assert quick("admin", "user", "list", "poor", code=4).err
     assert quick("admin", "info", "poor", code=4).err
     quick("admin", "user", "rm", "lake", "no-rights-at-all")
+
+
+def test_a_policy_that_is_wrong_is_told_with_its_file_and_place(quick: Quick, lake: Cli, name: str):
+    """An author finds the error: the file, the place in it, and where to read on."""
+    path = lake.home / "wrong.json"
+    path.write_text(
+        json.dumps({"Version": "2012-10-17", "Statement": [{"Effect": "Alow", "Action": "*", "Resource": "*"}]})
+    )
+    said = quick("admin", "policy", "create", "lake", name, path, code=1).err
+    assert f"{path}: Statement[0].Effect: write Allow or Deny" in said
+    assert "docs/identity.md" in said
+
+
+def test_who_has_no_access_keys_is_told_where_others_are(quick: Quick, lake: Cli, live_server: LiveServer, user: str):
+    """One's own keys are listed unless others are asked for; where there are none, that is said, to people alone."""
+    lake("alias", "set", "hers", live_server.endpoint, user, "secret-of-hers")
+    assert "--all" in quick("admin", "accesskey", "list", "hers").out
+    assert quick("admin", "accesskey", "list", "hers", "--json").out == ""

@@ -315,3 +315,12 @@ def test_a_policy_of_ones_own_is_kept(quick: Quick, lake: Cli, filled: str):
     (lake.home / "nothing.json").write_text("{}")
     quick("anonymous", "set-json", "nothing.json", filled)
     assert quick("stat", "--json", filled).record["policy"] is False
+
+
+def test_a_bucket_that_is_there_is_not_made_again(quick: Quick, bucket: str):
+    """Making a bucket twice is told, and what to do about it; --ignore-existing is content with it."""
+    said = quick("mb", bucket, code=1).err
+    assert "is there already" in said
+    assert "mb --ignore-existing" in said
+    assert json.loads(quick("mb", bucket, "--json", code=1).err)["error"]["code"] == "BucketAlreadyOwnedByYou"
+    quick("mb", "--ignore-existing", bucket)

@@ -13,7 +13,7 @@ import pytest
 
 from lakeshare.admin.book import Book
 from lakeshare.admin.model.overrides import Override
-from lakeshare.server import app, jobs
+from lakeshare.server import app, catalog, jobs
 from lakeshare.server.bell import Bell
 from lakeshare.server.jobs import jobs_of, sweep_policy
 from lakeshare.server.live import LiveSettings
@@ -46,9 +46,7 @@ def settings_read_by(*code: object) -> set[str]:
 def test_what_is_called_live_is_what_is_read_anew():
     """A setting is marked live if, and only if, it is read where rooms are put together anew or where a job runs."""
     live = {item.name for item in fields(Settings) if item.metadata["live"]}
-    composed = settings_read_by(
-        app.Rooms.compose, app.Rooms._sharing, app.Rooms._metrics_door, app.set_level, jobs.jobs_of, jobs.sweep_policy
-    )
+    composed = settings_read_by(app.Rooms, catalog, app.set_level, jobs.jobs_of, jobs.sweep_policy)
     secrets = {"metrics_token"}  # read anew like the others, and never kept in state
     at_start = {"workers"}  # compose says how many there are; it does not start them
     assert composed - secrets - at_start == live

@@ -93,12 +93,15 @@ class Refused(ClientError):
 NEXT_STEPS = {
     "AccessDenied": "`lakeshare admin whoami ALIAS` says whose key this is. A policy gives it rights: "
     "`lakeshare admin policy attach`.",
+    "BucketAlreadyExists": "Somebody else has a bucket of this name: choose another name.",
     "BucketAlreadyOwnedByYou": "Use the bucket as it is, or say `mb --ignore-existing`.",
     "BucketNotEmpty": "`lakeshare rb --force` removes a bucket with everything in it.",
     "ExpiredToken": "Get new temporary credentials, and give them to `lakeshare alias set`.",
     "GroupNotEmpty": "`lakeshare admin group remove ALIAS GROUP USER...` takes its members out.",
     "InvalidAccessKeyId": "See `lakeshare alias list`, and set the alias again with a key that the server knows.",
     "InvalidToken": "Get new temporary credentials, and give them to `lakeshare alias set`.",
+    "MalformedPolicy": "docs/identity.md shows how a policy is written.",
+    "NameTaken": "Choose another name, or give that user another secret: `lakeshare admin user secret ALIAS NAME`.",
     "NoSuchBucket": "`lakeshare ls ALIAS` lists the buckets, `lakeshare mb ALIAS/BUCKET` makes one.",
     "NoSuchKey": "`lakeshare ls` lists what is there. A folder is copied or removed with --recursive.",
     "NoSuchPolicy": "`lakeshare admin policy list ALIAS` lists the policies.",

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import click
 
 from lakeshare.cli.commands.arguments import BUCKET
-from lakeshare.cli.errors import ClientError, Misused, Refused
+from lakeshare.cli.errors import DENIED, ClientError, Misused, Refused
 from lakeshare.cli.flags import command
 from lakeshare.cli.output import Failure, Record
 from lakeshare.cli.places import Remote
@@ -13,6 +13,8 @@ from lakeshare.cli.remote.model import Entry
 from lakeshare.cli.remote.multipart import Upload
 from lakeshare.cli.remote.store import Doomed, Store
 from lakeshare.cli.session import Session
+
+_THERE_ALREADY = "BucketAlreadyOwnedByYou"
 
 
 def bucket_place(session: Session, text: str) -> Remote:
@@ -37,12 +39,25 @@ def mb(session: Session, targets: tuple[str, ...], *, ignore_existing: bool, reg
     for text in targets:
         place = bucket_place(session, text)
         try:
-            session.store(place.alias).make_bucket(place.bucket, region)
+            _make(session.store(place.alias), place, region)
         except Refused as error:
-            if not (ignore_existing and error.code == "BucketAlreadyOwnedByYou"):
+            if not (ignore_existing and error.code == _THERE_ALREADY):
                 yield Failure(error, {"bucket": place.text})
                 continue
         yield Record({"bucket": place.text, "region": region}, f"Bucket created successfully `{place.text}`.")
+
+
+def _make(store: Store, place: Remote, region: str) -> None:
+    """Make a bucket. S3 in us-east-1 answers one that is there as if it were new, so it is looked for first."""
+    try:
+        there = store.has_bucket(place.bucket)
+    except Refused as error:
+        if error.exit_code != DENIED:
+            raise
+        there = False  # who may make a bucket may not be allowed to look
+    if there:
+        raise Refused(409, _THERE_ALREADY, "the bucket is there already", place.text)
+    store.make_bucket(place.bucket, region)
 
 
 @command()

@@ -132,6 +132,8 @@ def list_(session: Session, target: str, users: tuple[str, ...], *, everybody: b
     asked: list[Pairs] = [(("user", user),) for user in users] or [(("all", "true"),) if everybody else ()]
     admin = session.admin(target)
     found = [key for query in asked for key in admin.pages("access-keys", items="access_keys", query=query)]
+    if not found and not users and not everybody and not session.output.as_json:
+        return iter((Record({}, "You have no access keys of your own. --all lists those of all users."),))
     rows = (
         ((state(key["enabled"]), key["access_key"], key["user"], at(key["expires_at"]), key["name"] or ""), key)
         for key in found

@@ -34,9 +34,13 @@ def info(session: Session, target: str) -> Record:
         ("Watermark", f"writes stop below {size_text(disk['watermark_bytes'], ' ')} free"),
     ]
     if used:
-        held = f"{len(used['buckets'])} buckets, {used['objects']} objects, {size_text(used['bytes'], ' ')}"
-        rows.append(("Usage", held))
+        counts = f"{_counted(len(used['buckets']), 'bucket')}, {_counted(used['objects'], 'object')}"
+        rows.append(("Usage", f"{counts}, {size_text(used['bytes'], ' ')}"))
     return Record({**found, **({"usage": used} if used else {})}, pairs("", rows))
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _usage(admin: Admin) -> Json:

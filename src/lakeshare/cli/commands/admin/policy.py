@@ -9,7 +9,7 @@ import click
 from lakeshare.cli.commands.admin.documents import read_document
 from lakeshare.cli.commands.admin.told import Json, at, names
 from lakeshare.cli.commands.arguments import ALIAS
-from lakeshare.cli.errors import ClientError, Misused
+from lakeshare.cli.errors import ClientError, Misused, Refused
 from lakeshare.cli.flags import command
 from lakeshare.cli.groups import lazy_group
 from lakeshare.cli.output import Record, pairs, table
@@ -52,7 +52,13 @@ def create(session: Session, target: str, name: str, file: str) -> Record:
     lakeshare admin policy create lake reports reports.json
     jq . reports.json | lakeshare admin policy create lake reports -
     """
-    made = session.admin(target).send("PUT", "policies", name, body=read_document(file))
+    document = read_document(file)
+    try:
+        made = session.admin(target).send("PUT", "policies", name, body=document)
+    except Refused as error:
+        if error.code != "MalformedPolicy":
+            raise
+        raise Refused(error.status, error.code, error.said, file) from None
     for warning in made.get("warnings", []):
         session.output.warn(warning)
     return Record(made, f"Created policy `{name}` successfully.")
