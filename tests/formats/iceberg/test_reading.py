@@ -226,7 +226,7 @@ def test_what_cannot_be_written_is_refused():
 def test_old_schemas_are_kept_as_they_stand():
     """A schema that is not current is kept even where it could not be read."""
     document = mended(created())
-    document["schemas"].append({"schema-id": 1, "fields": [{"what": "ever"}]})
+    document["schemas"].append({"type": "struct", "schema-id": 1, "fields": [{"what": "ever"}]})
     table = read(document)
     assert orjson.loads(encode_table(table))["schemas"] == document["schemas"]
     with pytest.raises(InvalidMetadata, match="name must be a string"):

@@ -97,6 +97,7 @@ def test_fields_are_found_by_id_and_name():
         (of(field(1, "a", {"type": "list"})), "element-required must be true or false"),
         (of(field(1, "a", doc=3)), "doc must be a string"),
         (Schema({"schema-id": 0, "type": "list", "fields": []}), "type must be struct"),
+        (Schema({"schema-id": 0, "fields": []}), "type must be struct, not null or absent"),
     ],
 )
 def test_schemas_that_are_not(columns, message):
@@ -188,6 +189,7 @@ def test_defaults_need_version_3():
         ("date", "2007-12-03"),
         ("date", "-0044-02-29"),
         ("time", "22:31:08.123456"),
+        ("time", "22:31"),
         ("timestamp", "2007-12-03T10:15:30.123456"),
         ("timestamptz", "2007-12-03T10:15:30.123456+00:00"),
         ("timestamp_ns", "2007-12-03T10:15:30.123456789"),
@@ -224,6 +226,7 @@ def test_values_that_are_defaults(kind, value):
         ("date", "2007-13-01"),
         ("date", 12),
         ("time", "25:00:00"),
+        ("time", "10:00.5"),
         ("time", "10:00:00.1234567"),
         ("timestamp", "2007-12-03T10:15:30+00:00"),
         ("timestamp", "2007-12-03T10:15:30.123456789"),

@@ -15,10 +15,10 @@ FIRST_VERSION = 3
 MAX_DIGITS = 60
 """How long the text of a decimal may be; 38 digits, a sign, a point and leading zeros fit."""
 
-_DATE = re.compile(r"[+-]?[0-9]{4,6}-[0-9][0-9]-[0-9][0-9]")
-_TIME = r"([0-9][0-9]:[0-9][0-9]:[0-9][0-9])(?:\.([0-9]{1,9}))?"
+_DATE = re.compile(r"[+-]?[0-9]{4,6}-[0-9]{2}-[0-9]{2}")
+_TIME = r"([0-9]{2}:[0-9]{2}(?::[0-9]{2})?)(?:(?<=:[0-9]{2}:[0-9]{2})\.([0-9]{1,9}))?"
 _TIME_OF_DAY = re.compile(_TIME)
-_TIMESTAMP = re.compile(r"([+-]?[0-9]{4,6}-[0-9][0-9]-[0-9][0-9])T" + _TIME + r"(Z|[+-][0-9][0-9]:[0-9][0-9])?")
+_TIMESTAMP = re.compile(r"([+-]?[0-9]{4,6}-[0-9]{2}-[0-9]{2})T" + _TIME + r"(Z|[+-][0-9]{2}:[0-9]{2})?")
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _HEX = re.compile(r"(?:[0-9a-fA-F]{2})*")
 _NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?")

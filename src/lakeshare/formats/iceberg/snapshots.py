@@ -15,7 +15,6 @@ from lakeshare.formats.iceberg.documents import (
     as_text,
     integer,
     optional_integer,
-    optional_text,
     shown,
     text,
 )
@@ -23,6 +22,19 @@ from lakeshare.formats.iceberg.errors import InvalidMetadata
 
 MAIN = "main"
 """The branch whose head is the table's current snapshot."""
+
+_KINDS = (
+    ("snapshot-id", int),
+    ("timestamp-ms", int),
+    ("parent-snapshot-id", int),
+    ("sequence-number", int),
+    ("schema-id", int),
+    ("first-row-id", int),
+    ("added-rows", int),
+    ("manifest-list", str),
+    ("key-id", str),
+    ("summary", dict),
+)
 
 OPERATIONS = frozenset({"append", "replace", "overwrite", "delete"})
 
@@ -195,19 +207,26 @@ def parse_snapshots(found: Iterable[Document], format_version: int, last_sequenc
 def parse_snapshot(document: Document, format_version: int) -> Snapshot:
     """Take a snapshot as a table has it."""
     get = document.get
-    if type(get("snapshot-id")) is not int or type(get("timestamp-ms")) is not int:
+    for key, kind in _KINDS:
+        value = get(key)
+        if type(value) is not kind and value is not None:
+            _refuse(value, key, kind)
+    if get("snapshot-id") is None or get("timestamp-ms") is None:
         integer(document, "snapshot-id", "snapshot")
         integer(document, "timestamp-ms", "snapshot")
-    for key in ("parent-snapshot-id", "sequence-number", "schema-id", "first-row-id", "added-rows"):
-        value = get(key)
-        if value is not None and type(value) is not int:
-            as_integer(value, f"snapshot: {key}")
-    if type(get("manifest-list")) is not str:
+    if get("manifest-list") is None:
         _check_manifests(document, format_version)
-    if type(get("summary")) is not dict and get("summary") is not None:
-        as_document(get("summary"), "snapshot: summary")
-    optional_text(document, "key-id", "snapshot")
     return Snapshot(document)
+
+
+def _refuse(value: object, key: str, kind: type) -> None:
+    what = f"snapshot: {key}"
+    if kind is int:
+        as_integer(value, what)
+    elif kind is str:
+        as_text(value, what)
+    else:
+        as_document(value, what)
 
 
 def _check_manifests(document: Document, format_version: int) -> None:

@@ -201,7 +201,7 @@ def _type(value: object, what: str, depth: int, budget: Iterator[int]) -> Type:
 
 
 def _struct(document: Document, what: str, depth: int, budget: Iterator[int]) -> Struct:
-    if document.get("type", "struct") != "struct":
+    if document.get("type") != "struct":
         raise InvalidMetadata(f"{what}: type must be struct, not {shown(document.get('type'))}")
     if document.get("fields") is None:
         raise InvalidMetadata(f"{what}: fields must be a list, not null or absent")
