@@ -13,11 +13,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, cast
 
+from lakeshare.errors import LakeshareError
 from lakeshare.formats.iceberg.table import TableMetadata, encode_table, only_referenced_snapshots, parse_table
 from lakeshare.formats.iceberg.view import ViewMetadata, encode_view, parse_view
 from lakeshare.http.response import FileSpan, Spans
 from lakeshare.http.sendfile import read_block
-from lakeshare.storage.errors import ContentLost, NoSuchBucket, NoSuchKey, StorageError
+from lakeshare.storage.errors import ContentLost, NoSuchBucket, NoSuchKey
 from lakeshare.storage.port import Condition, Delete, Facts, ObjectStore, Opened, Put
 from lakeshare.tables.errors import BadRequest, MetadataFileChanged, MetadataFileMissing
 from lakeshare.tables.model.entries import EntryKind, Pointer
@@ -144,7 +145,7 @@ class MetadataFiles:
         places = [place for location in locations if (place := place_of(location)) is not None]
         deletes = [Delete(place.key) for place in places if place.bucket == bucket]
         if deletes:
-            with suppress(StorageError):
+            with suppress(LakeshareError):
                 await self._store.delete(bucket, deletes)
 
     async def _value(self, pointer: Pointer) -> Metadata:

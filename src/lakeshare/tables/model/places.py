@@ -1,6 +1,7 @@
 """Where tables lie: locations inside a warehouse's bucket, and the names that are made for them (iceberg.md 2.3)."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from lakeshare.tables.errors import BadRequest
@@ -11,6 +12,8 @@ MAX_SEGMENTS = 12
 MAX_LOCATION_BYTES = 700
 """Of the key below the bucket: file names need room within S3's 1024."""
 HINT_CHARACTERS = 40
+METADATA_FOLDER = "write.metadata.path"
+"""The property that chooses another folder for metadata files."""
 
 _SCHEMES = ("s3://", "s3a://", "s3n://")
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
@@ -78,9 +81,11 @@ def new_location(parent: str, name: str, uuid: str) -> str:
     return f"{parent.rstrip('/')}/{_hint(name)}-{uuid.replace('-', '')}"
 
 
-def metadata_file(location: str, version: int, unique: str) -> str:
-    """Name a metadata file (iceberg.md 1.15)."""
-    return f"{location.rstrip('/')}/metadata/{version:05d}-{unique}.metadata.json"
+def metadata_file(location: str, properties: Mapping[str, str], version: int, unique: str, bucket: str) -> str:
+    """Name a new metadata file (iceberg.md 1.15), in the folder that the properties choose. Raises BadRequest."""
+    chosen = properties.get(METADATA_FOLDER)
+    folder = table_place(chosen, bucket).uri if chosen else f"{location.rstrip('/')}/metadata"
+    return f"{folder}/{version:05d}-{unique}.metadata.json"
 
 
 def version_of(metadata_location: str) -> int:

@@ -139,7 +139,7 @@ async def _step(room: Room, call: Commit, change: TableChange) -> Step:
     if new.location != base.location:
         table_place(new.location, found.warehouse.bucket)
     number = max(0, version_of(found.value.metadata_location)) + 1
-    written = await room.files.write(metadata_file(new.location, number, str(uuids.uuid4())), new)
+    written = await room.files.write(_file_name(new, number, found.warehouse.bucket), new)
     plan = publish.move(found, base, new, written, by=call.by, now_ms=now_ms)
     dropped = tuple(dropped_metadata_files(base, new)) if new.deletes_dropped_metadata_files else ()
     return Step(plan.pointer, found.uuid, plan, written, dropped)
@@ -158,10 +158,14 @@ async def _create(room: Room, call: Commit, change: TableChange) -> Step:
     now_ms = room.now_ms()
     new = create_from_updates(change.updates, location=location, uuid=uuid, now_ms=now_ms)
     table_place(new.location, warehouse.bucket)
-    written = await room.files.write(metadata_file(new.location, 0, str(uuids.uuid4())), new)
+    written = await room.files.write(_file_name(new, 0, warehouse.bucket), new)
     creation = publish.Creation(warehouse, identifier, EntryKind.TABLE, new, written, call.by, now_ms)
     plan = publish.create(creation)
     return Step(plan.pointer, creation.uuid, plan, written, creation=creation)
+
+
+def _file_name(new: TableMetadata, number: int, bucket: str) -> str:
+    return metadata_file(new.location, new.properties, number, str(uuids.uuid4()), bucket)
 
 
 async def _base_of(room: Room, target: Target) -> TableMetadata | None:

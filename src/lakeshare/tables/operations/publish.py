@@ -104,8 +104,10 @@ def create(new: Creation) -> Plan:
     return Plan(expect, changes, pointer)
 
 
-def move(found: Found, base: Metadata, new: Metadata, written: Written, *, by: str, now_ms: int) -> Plan:  # noqa: PLR0913 - a commit has as many sides
-    """Plan a pointer's move to a new metadata file."""
+def move(  # noqa: PLR0913 - a commit has as many sides
+    found: Found, base: Metadata, new: Metadata, written: Written, *, by: str, now_ms: int, foreign: bool = False
+) -> Plan:
+    """Plan a pointer's move to another metadata file."""
     held, warehouse = found.value, found.warehouse
     pointer = replace(
         held,
@@ -114,13 +116,13 @@ def move(found: Found, base: Metadata, new: Metadata, written: Written, *, by: s
         metadata_etag=written.etag,
         metadata_bytes=written.size_bytes,
         updated_at_ms=now_ms,
-        foreign=False,
+        foreign=foreign,
     )
     pointer, line = _logged(pointer, base, new, by, now_ms)
     relocated = _relocated(found, new.location, pointer)
     changes = (
         POINTERS.put(pointer, warehouse.id, found.uuid),
-        *_unguarded(held, warehouse),
+        *(() if held.metadata_location == written.location else _unguarded(held, warehouse)),
         _guard(written, warehouse, found.uuid),
         *line,
         *relocated[1],

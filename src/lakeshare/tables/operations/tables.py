@@ -83,7 +83,8 @@ async def publish_new(  # noqa: PLR0913 - what appears has as many sides
 ) -> Made:
     """Write a metadata file and let a table or view appear. Raises as `publish.creation_refused` says."""
     kind = EntryKind.TABLE if isinstance(metadata, TableMetadata) else EntryKind.VIEW
-    written = await room.files.write(metadata_file(metadata.location, 0, str(uuids.uuid4())), metadata)
+    name = metadata_file(metadata.location, metadata.properties, 0, str(uuids.uuid4()), warehouse.bucket)
+    written = await room.files.write(name, metadata)
     new = publish.Creation(warehouse, identifier, kind, metadata, written, by, room.now_ms())
     made = await _appear(room, new, once)
     if made is None:
@@ -161,7 +162,7 @@ async def _overwrite(room: Room, call: Register, new: publish.Creation) -> Made:
         base = (
             await room.files.table(found.value) if new.kind is EntryKind.TABLE else await room.files.view(found.value)
         )
-        plan = publish.move(found, base, new.metadata, new.written, by=call.by, now_ms=new.now_ms)
+        plan = publish.move(found, base, new.metadata, new.written, by=call.by, now_ms=new.now_ms, foreign=True)
         transaction = Transaction(plan.expect, plan.changes)
     else:
         transaction = publish.replaced(publish.drop(found, call.by, new.now_ms, purge=False), publish.create(new))

@@ -108,7 +108,8 @@ async def _tried(room: Room, call: ReplaceView) -> Made | None:
         return Made(found.uuid, found.value)
     table_place(new.location, found.warehouse.bucket)
     number = max(0, version_of(found.value.metadata_location)) + 1
-    written = await room.files.write(metadata_file(new.location, number, str(uuids.uuid4())), new)
+    name = metadata_file(new.location, new.properties, number, str(uuids.uuid4()), found.warehouse.bucket)
+    written = await room.files.write(name, new)
     plan = publish.move(found, base, new, written, by=call.by, now_ms=now_ms)
     try:
         outcome = await commit_once(room.state, Transaction(plan.expect, plan.changes), call.once)

@@ -1,5 +1,7 @@
 """Namespaces on the wire."""
 
+from urllib.parse import unquote
+
 from lakeshare.http.response import Response
 from lakeshare.tables.model.names import split
 from lakeshare.tables.operations import namespaces
@@ -14,8 +16,12 @@ _NAMESPACE = f"{_NAMESPACES}/{{namespace}}"
 
 
 async def _list(call: Call) -> namespaces.ListNamespaces:
-    parent = call.query.get("parent", "")
-    return namespaces.ListNamespaces(await warehouse_of(call), split(parent) if parent else (), paging_of(call))
+    warehouse, text = await warehouse_of(call), call.query.get("parent", "")
+    parent = split(text) if text else ()
+    if "%" in text and await call.room.catalog.namespace(warehouse, parent) is None:
+        # PyIceberg encodes what is special in a parent twice (iceberg.md 1.1).
+        parent = split(unquote(text))
+    return namespaces.ListNamespaces(warehouse, parent, paging_of(call))
 
 
 async def _listed(room: Room, _call: Call, asked: namespaces.ListNamespaces) -> Response:

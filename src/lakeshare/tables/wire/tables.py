@@ -1,11 +1,14 @@
 """Tables on the wire: listing, creating, loading, dropping, renaming, registering, and their credentials."""
 
+from collections.abc import Awaitable
+
 import orjson
 
+from lakeshare.errors import LakeshareError
 from lakeshare.formats.iceberg.creating import parse_create_table
 from lakeshare.formats.iceberg.table import encode_table
 from lakeshare.http.response import Response
-from lakeshare.tables.errors import BadRequest
+from lakeshare.tables.errors import BadRequest, CommitStateUnknown
 from lakeshare.tables.model.entries import EntryKind, Pointer, Warehouse
 from lakeshare.tables.model.names import Identifier, check_name
 from lakeshare.tables.operations import tables
@@ -43,7 +46,7 @@ async def _create(call: Call) -> tables.CreateTable:
 async def _created(room: Room, call: Call, asked: tables.CreateTable) -> Response:
     made = await tables.create_table(room, asked)
     if isinstance(made, tables.Made):
-        return await loaded(call, asked.warehouse, made.uuid, made.pointer)
+        return await moved(loaded(call, asked.warehouse, made.uuid, made.pointer))
     return await _staged(call, asked, made)
 
 
@@ -81,9 +84,18 @@ async def loaded(call: Call, warehouse: Warehouse, uuid: str, pointer: Pointer, 
     return answers.loaded(pointer.metadata_location, metadata, config, credentials, etag)
 
 
+async def moved(answer: Awaitable[Response]) -> Response:
+    """Answer a change that is made already: whatever goes wrong with the answer is no refusal any more."""
+    try:
+        return await answer
+    except LakeshareError as error:
+        raise CommitStateUnknown from error
+
+
 def _has(header: str, etag: str) -> bool:
-    """Say whether an If-None-Match names an ETag; `*` names none of ours, since no client has every version."""
-    return etag in [each.strip().removeprefix("W/") for each in header.split(",")] if header else False
+    """Say whether an If-None-Match names an ETag; `*` names every one."""
+    named = [each.strip().removeprefix("W/") for each in header.split(",")] if header else []
+    return etag in named or "*" in named
 
 
 async def _load(call: Call) -> LoadTable:
@@ -151,7 +163,7 @@ async def _register(call: Call) -> tables.Register:
 
 async def _registered(room: Room, call: Call, asked: tables.Register) -> Response:
     made = await tables.register(room, asked)
-    return await loaded(call, asked.target.warehouse, made.uuid, made.pointer)
+    return await moved(loaded(call, asked.target.warehouse, made.uuid, made.pointer))
 
 
 async def _credentials(call: Call) -> EntryCall:

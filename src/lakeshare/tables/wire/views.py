@@ -21,6 +21,7 @@ from lakeshare.tables.wire.tables import (
     answer_rename,
     decode_register,
     decode_rename,
+    moved,
 )
 
 _VIEWS = "/{warehouse}/namespaces/{namespace}/views"
@@ -39,7 +40,7 @@ async def _create(call: Call) -> views.CreateView:
 
 
 async def _created(room: Room, call: Call, asked: views.CreateView) -> Response:
-    return await _shown(call, (await views.create_view(room, asked)).pointer)
+    return await moved(_shown(call, (await views.create_view(room, asked)).pointer))
 
 
 async def _shown(call: Call, pointer: Pointer) -> Response:
@@ -65,7 +66,7 @@ async def _replace(call: Call) -> views.ReplaceView:
 
 
 async def _replaced(room: Room, call: Call, asked: views.ReplaceView) -> Response:
-    return await _shown(call, (await views.replace_view(room, asked)).pointer)
+    return await moved(_shown(call, (await views.replace_view(room, asked)).pointer))
 
 
 async def _drop(call: Call) -> tables.Drop:
@@ -81,7 +82,7 @@ async def _register(call: Call) -> tables.Register:
 
 
 async def _registered(room: Room, call: Call, asked: tables.Register) -> Response:
-    return await _shown(call, (await tables.register(room, asked)).pointer)
+    return await moved(_shown(call, (await tables.register(room, asked)).pointer))
 
 
 ROUTES = (
