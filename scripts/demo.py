@@ -1,4 +1,4 @@
-"""What scripts/demo does once everything is installed."""
+"""What scripts/demo does once everything is installed: a server that is started or found, and a tour of it."""
 
 import argparse
 import json
@@ -12,36 +12,38 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import NoReturn
 
-import boto3
-import pyarrow as pa
-from botocore.exceptions import ClientError
-from deltalake import DeltaTable, write_deltalake
+from demo_tour import TourFailed, tour
 
 ROOT = Path(__file__).resolve().parents[1]
-FOLDER = ROOT / ".demo"
-START_SECONDS = 30
+START_SECONDS = 60
 STOP_SECONDS = 40
-BUCKET = "demo"
-TABLE = f"s3://{BUCKET}/employees"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Demo:
-    """A server of the demo: how to reach it, and its process."""
+    """A server of the demo: how to reach it, its process, and the steps of the tour that were done on it."""
 
+    folder: Path
     port: int
     access_key: str
     secret_key: str
-    pid: int
+    pid: int = 0
+    scale: float = 0.01
+    done: dict[str, str] = field(default_factory=dict)
 
     @property
     def endpoint(self) -> str:
         """The URL that clients are given."""
         return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def log(self) -> Path:
+        """Where the server writes."""
+        return self.folder / "server.log"
 
     def is_running(self) -> bool:
         """Say whether the process is there, and is a server of this folder."""
@@ -49,11 +51,11 @@ class Demo:
             return False
         if Path("/proc/self/cmdline").exists():
             try:
-                return str(FOLDER) in Path(f"/proc/{self.pid}/cmdline").read_bytes().decode(errors="replace")
+                return str(self.folder) in Path(f"/proc/{self.pid}/cmdline").read_bytes().decode(errors="replace")
             except OSError:
                 return False
         look = ["ps", "-p", str(self.pid), "-o", "command="]
-        return str(FOLDER) in subprocess.run(look, capture_output=True, text=True, check=False).stdout
+        return str(self.folder) in subprocess.run(look, capture_output=True, text=True, check=False).stdout
 
     def is_ready(self) -> bool:
         """Say whether the server answers."""
@@ -63,18 +65,35 @@ class Demo:
         except (urllib.error.URLError, ConnectionError, TimeoutError):
             return False
 
+    def remember(self) -> None:
+        """Keep what a later run needs, for this user alone."""
+        path = self.folder / "demo.json"
+        fresh = path.with_suffix(".new")
+        fresh.touch(mode=0o600)
+        fresh.write_text(json.dumps(asdict(self) | {"folder": str(self.folder)}))
+        fresh.replace(path)
+
 
 def main() -> None:
     """Start or look again, or clean up."""
     parser = argparse.ArgumentParser(prog="scripts/demo", description="Try Lakeshare on this machine.")
     parser.add_argument("--port", type=int, default=None, help="port of the server (default 9000)")
-    parser.add_argument("--clean", action="store_true", help="stop the server and remove .demo")
+    parser.add_argument("--scale", type=float, default=None, help="scale of TPC-H (at first 0.01: 15000 orders)")
+    parser.add_argument("--folder", type=Path, default=ROOT / ".demo", help="where everything is kept (default .demo)")
+    parser.add_argument("--clean", action="store_true", help="stop the server and remove the folder")
     options = parser.parse_args()
+    folder: Path = options.folder.resolve()
     if options.clean:
-        clean()
+        clean(folder)
         return
-    demo = start(options.port)
-    write_and_read(demo)
+    started = time.monotonic()
+    demo = start(folder, options.port)
+    demo.scale = options.scale or demo.scale
+    try:
+        tour(demo)
+    except TourFailed as reason:
+        fail(f"{reason}\nThe server runs on, and its log is {shown(demo.log)}. Try again, or: scripts/demo --clean")
+    step(f"done in {time.monotonic() - started:.0f} s")
     say_what_next(demo)
 
 
@@ -88,52 +107,53 @@ def fail(text: str) -> NoReturn:
     sys.exit(f"demo: {text}")
 
 
-def remembered() -> Demo | None:
+def shown(path: Path) -> str:
+    """Write a path as short as it can be typed here."""
+    return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)
+
+
+def remembered(folder: Path) -> Demo | None:
     """Return the server that an earlier run started, if there was one."""
     try:
-        return Demo(**json.loads((FOLDER / "demo.json").read_text()))
+        return Demo(**json.loads((folder / "demo.json").read_text()) | {"folder": folder})
     except FileNotFoundError:
         return None
+    except (TypeError, ValueError):
+        fail(f"{shown(folder)} is of another version of the demo; remove it, and what runs on it, first")
 
 
-def start(port: int | None) -> Demo:
+def start(folder: Path, port: int | None) -> Demo:
     """Return a server that answers: the one that runs, or a new one over what an earlier run left."""
-    known = remembered()
-    if known and known.is_running():
-        if port not in {None, known.port}:
-            fail(f"a server of the demo runs on port {known.port}; stop it first with scripts/demo --clean")
-        step(f"the server is running at {known.endpoint}")
-        return await_ready(known)
-    port = port or (known.port if known else 9000)
+    demo = remembered(folder)
+    if demo and demo.is_running():
+        if port not in {None, demo.port}:
+            fail(f"a server of the demo runs on port {demo.port}; stop it first with scripts/demo --clean")
+        step(f"the server is running at {demo.endpoint}")
+        return await_ready(demo)
+    port = port or (demo.port if demo else 9000)
     if is_taken(port):
         fail(f"port {port} is taken by another program; choose another with scripts/demo --port {port + 100}")
-    FOLDER.mkdir(mode=0o700, exist_ok=True)
-    access_key = known.access_key if known else "demo-" + secrets.token_hex(4)
-    secret_key = known.secret_key if known else secrets.token_urlsafe(24)
-    step(f"starting a server on {FOLDER.name}/data, port {port}")
-    demo = Demo(port, access_key, secret_key, launch(port, access_key, secret_key))
-    remember(demo)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if demo is None:
+        demo = Demo(folder, port, "demo-" + secrets.token_hex(4), secrets.token_urlsafe(24))
+    step(f"starting a server on {shown(folder)}/data, port {port}")
+    demo.port = port
+    demo.pid = launch(demo)
+    demo.remember()
     return await_ready(demo)
 
 
-def launch(port: int, access_key: str, secret_key: str) -> int:
+def launch(demo: Demo) -> int:
     """Start the server in the background and return its process id."""
-    command = [ROOT / ".venv/bin/lakeshare", "server", FOLDER / "data", "--address", f"127.0.0.1:{port}"]
+    command = [Path(sys.executable).with_name("lakeshare"), "server", demo.folder / "data"]
     others = {name: value for name, value in os.environ.items() if not name.startswith(("LAKESHARE_", "MINIO_"))}
-    environment = others | {"LAKESHARE_ROOT_USER": access_key, "LAKESHARE_ROOT_PASSWORD": secret_key}
-    with (FOLDER / "server.log").open("ab") as log:
+    environment = others | {"LAKESHARE_ROOT_USER": demo.access_key, "LAKESHARE_ROOT_PASSWORD": demo.secret_key}
+    with demo.log.open("ab") as log:
         process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment, start_new_session=True
-        )
+            [*command, "--address", f"127.0.0.1:{demo.port}"],
+            stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment, start_new_session=True,
+        )  # fmt: skip
     return process.pid
-
-
-def remember(demo: Demo) -> None:
-    """Keep what a later run needs, for this user alone."""
-    path = FOLDER / "demo.json"
-    path.touch(mode=0o600)
-    facts = {"port": demo.port, "access_key": demo.access_key, "secret_key": demo.secret_key, "pid": demo.pid}
-    path.write_text(json.dumps(facts))
 
 
 def is_taken(port: int) -> bool:
@@ -149,64 +169,38 @@ def await_ready(demo: Demo) -> Demo:
         if demo.is_ready():
             return demo
         time.sleep(0.1)
-    log = (FOLDER / "server.log").read_text(errors="replace")[-3000:]
-    fail(f"the server did not start; the end of {FOLDER.name}/server.log:\n{log}")
-
-
-def write_and_read(demo: Demo) -> None:
-    """Make a bucket, write a Delta table into it, and read the table back."""
-    s3 = boto3.client(
-        "s3",
-        endpoint_url=demo.endpoint,
-        aws_access_key_id=demo.access_key,
-        aws_secret_access_key=demo.secret_key,
-        region_name="us-east-1",
-    )
-    try:
-        s3.head_bucket(Bucket=BUCKET)
-    except ClientError:
-        s3.create_bucket(Bucket=BUCKET)
-        step(f"created the bucket {BUCKET}")
-    rows = {
-        "id": [1, 2, 3, 4, 5],
-        "name": ["Ada", "Ben", "Chi", "Dov", "Eve"],
-        "department": ["Engineering", "Sales", "Engineering", "Marketing", "Sales"],
-    }
-    where = {
-        "AWS_ENDPOINT_URL": demo.endpoint,
-        "AWS_ACCESS_KEY_ID": demo.access_key,
-        "AWS_SECRET_ACCESS_KEY": demo.secret_key,
-        "AWS_REGION": "us-east-1",
-        "AWS_ALLOW_HTTP": "true",
-    }
-    write_deltalake(TABLE, pa.table(rows), mode="overwrite", storage_options=where)
-    table = DeltaTable(TABLE, storage_options=where)
-    step(f"wrote {TABLE}, version {table.version()}, and read it back:")
-    for row in table.to_pyarrow_table().sort_by("id").to_pylist():
-        print(f"    {row['id']}  {row['name']:<4} {row['department']}")
+    log = demo.log.read_text(errors="replace")[-3000:]
+    fail(f"the server did not start; the end of {shown(demo.log)}:\n{log}")
 
 
 def say_what_next(demo: Demo) -> None:
     """Print what to try."""
+    folder = shown(demo.folder)
     print(f"""
-The server runs at {demo.endpoint}. Reach it with any S3 client:
+The server runs at {demo.endpoint}. What to try next:
+
+    export PATH="$PWD/.venv/bin:$PATH" LAKESHARE_CONFIG_DIR={folder}/config
+
+    lakeshare tree --files demo/testdelta                       what Spark wrote
+    lakeshare table share info demo/test                        what is shared
+    lakeshare doctor demo                                       what a recipient would meet
+    lakeshare pipeline ingest YOUR.csv demo/testdelta/yours     a table of your own
+    python -c 'import delta_sharing; print(delta_sharing.load_as_pandas("{folder}/profile.share#test.tpch.orders"))'
+
+Any S3 client reaches it too:
 
     export AWS_ENDPOINT_URL={demo.endpoint} AWS_REGION=us-east-1
     export AWS_ACCESS_KEY_ID={demo.access_key} AWS_SECRET_ACCESS_KEY={demo.secret_key}
 
-then, for example:
-
-    aws s3 ls s3://{BUCKET}/employees/ --recursive
-    .venv/bin/python -c 'from deltalake import DeltaTable; print(DeltaTable("{TABLE}",
-        storage_options={{"AWS_ALLOW_HTTP": "true"}}).to_pyarrow_table().to_pydict())'
-
-docs/s3.md has the settings of Spark, DuckDB, polars, pandas and others.
-The log is {FOLDER.name}/server.log. Stop the server and remove all of this: scripts/demo --clean""")
+docs/pipeline.md has the jobs, docs/sharing.md the shares, docs/s3.md the settings of Spark, DuckDB, polars and others.
+The log is {shown(demo.log)}. Stop the server and remove all of this: scripts/demo --clean""")
 
 
-def clean() -> None:
+def clean(folder: Path) -> None:
     """Stop the server, if it runs, and remove what the demo made."""
-    demo = remembered()
+    demo = remembered(folder)
+    if demo is None and folder.exists():
+        fail(f"{shown(folder)} was not made by the demo: it has no demo.json")
     if demo and demo.is_running():
         step("stopping the server")
         os.kill(demo.pid, signal.SIGTERM)
@@ -215,8 +209,8 @@ def clean() -> None:
             if time.monotonic() > deadline:
                 fail(f"the server (process {demo.pid}) has not stopped after {STOP_SECONDS} s")
             time.sleep(0.1)
-    shutil.rmtree(FOLDER, ignore_errors=True)
-    step(f"removed {FOLDER.name}")
+    shutil.rmtree(folder, ignore_errors=True)
+    step(f"removed {shown(folder)}")
 
 
 if __name__ == "__main__":
