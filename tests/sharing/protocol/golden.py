@@ -7,9 +7,8 @@ import json
 import sys
 import tempfile
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 
 import delta_sharing
@@ -19,6 +18,7 @@ from deltalake import DeltaTable, QueryBuilder
 
 from tests.formats.delta.conformance import VECTORS, tables, unpack
 from tests.live import running
+from tests.sharing.protocol.cells import row
 from tests.sharing.protocol.provider import DELTA, Provider, Recipient
 
 MAX_ROWS = 50_000
@@ -104,33 +104,12 @@ def _compared(name: str, found: pd.DataFrame, expected: pa.Table, files: int) ->
     if len(found) > MAX_ROWS:
         return Outcome(name, "same count", "", files, len(found))
     columns = sorted(expected.column_names)
-    ours = sorted(_row(row) for row in found[columns].itertuples(index=False))
-    theirs = sorted(_row(row[each] for each in columns) for row in expected.to_pylist())
+    ours = sorted(row(each) for each in found[columns].itertuples(index=False))
+    theirs = sorted(row(each[name] for name in columns) for each in expected.to_pylist())
     if ours == theirs:
         return Outcome(name, "same rows", "", files, len(found))
     first = next((pair for pair in zip(ours, theirs, strict=True) if pair[0] != pair[1]), ("", ""))
     return Outcome(name, "differs", f"{first[0][:150]} is not {first[1][:150]}", files, len(found))
-
-
-def _row(row: Iterable[object]) -> str:
-    return repr([_cell(each) for each in row])
-
-
-def _cell(value: object) -> object:
-    if isinstance(value, dict):
-        return sorted((str(key), _cell(each)) for key, each in value.items())
-    if hasattr(value, "tolist") and not isinstance(value, str | bytes):
-        value = value.tolist()
-    if isinstance(value, list | tuple):
-        return [_cell(each) for each in value]
-    if value is None or (isinstance(value, float) and pd.isna(value)) or value is pd.NaT:
-        return None
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    if isinstance(value, datetime):
-        value = pd.Timestamp(value)
-        return str(value.tz_convert("UTC").tz_localize(None) if value.tz is not None else value)
-    return str(value)
 
 
 def _reason(text: str) -> str:

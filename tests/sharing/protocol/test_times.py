@@ -170,7 +170,7 @@ def test_protocols_stand_in_the_change_feed_too(growing: Recipient):
 
 
 def test_oauth_reaches_the_data_and_ends_with_its_client(provider: Provider, timed: Recipient):
-    """An access token queries and its links serve, also where bearer tokens are refused, until its client is removed."""
+    """An access token queries and its links serve, also where bearer tokens are refused, until its client goes."""
     provider.admin("POST", "/recipients", {"name": "by-oauth", "shares": [timed.share]})
     made = provider.admin("POST", "/recipients/by-oauth/tokens", {"kind": "oauth"})
     profile = made["profile"]

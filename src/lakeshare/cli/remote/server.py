@@ -229,14 +229,18 @@ _BY_STATUS = {
 
 
 def refusal_of(call: Call, status: int, body: bytes, alias: str) -> ClientError:
-    """Read an error: S3's XML, the admin API's JSON, or a status alone."""
+    """Read an error: S3's XML, the JSON of the admin API, of sharing or of the Iceberg catalog, or a status alone."""
     named = call.named or f"{alias}{unquote(call.path)}"
     stripped = body.lstrip()
     if stripped.startswith(b"{"):
         try:
-            error = json.loads(body)["error"]
-            step = NEXT_STEPS.get(error["code"], "").replace("ALIAS", alias)
-            return Refused(status, error["code"], error["message"], "", step)
+            said = json.loads(body)
+            if "errorCode" in said:
+                return Refused(status, said["errorCode"], said["message"], "")
+            error = said["error"]
+            code = error["type"] if isinstance(error["code"], int) else error["code"]
+            step = NEXT_STEPS.get(code, "").replace("ALIAS", alias)
+            return Refused(status, code, error["message"], "", step)
         except (ValueError, KeyError, TypeError):
             pass
     if stripped.startswith(b"<"):

@@ -32,6 +32,7 @@ share = lazy_group(
         "remove": (_HERE, "Remove a share; its tokens end at once."),
         "schema": (f"{_HERE}:schema", "Rename and remove schemas."),
         "token": ("lakeshare.cli.commands.table.token", "Tokens of shares."),
+        "query": ("lakeshare.cli.commands.table.query", "Show rows as a recipient gets them."),
         "usage": (_HERE, "Show who read how much."),
     },
 )
