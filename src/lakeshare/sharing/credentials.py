@@ -9,12 +9,15 @@ import hmac
 import re
 import secrets
 from dataclasses import dataclass, field
+from functools import lru_cache
 from uuid import UUID
 
 from lakeshare.settings import Secret
 
 TOKEN_PREFIX = "dapi"  # noqa: S105 - how a token begins, not one
 CLIENT_PREFIX = "lsc"
+IDS_REMEMBERED = 1_024
+"""Ids that need not be reckoned again: of hashes, so that no secret is kept."""
 _SECRET_BYTES = 32
 _TOKEN = re.compile(rf"{TOKEN_PREFIX}[0-9a-f]{{64}}\Z")
 _CODE = re.compile(r"[A-Za-z0-9_-]{43}\Z")
@@ -54,6 +57,7 @@ def digest_of(secret: str) -> bytes:
     return hashlib.sha256(secret.encode("utf-8", "replace")).digest()
 
 
+@lru_cache(IDS_REMEMBERED)
 def id_of(sha256: bytes) -> str:
     """Return the id that follows from a hash: a UUID, as AIStor's token ids are."""
     return str(UUID(bytes=hashlib.sha256(b"lakeshare credential id" + sha256).digest()[:16], version=4))

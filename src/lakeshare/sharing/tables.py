@@ -5,12 +5,14 @@ is new in it is read on a thread, by way of `Tables.heavy`; that thread asks the
 """
 
 import asyncio
+from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
-from weakref import WeakValueDictionary
+from weakref import ReferenceType, WeakValueDictionary, ref
 
 from lakeshare.columnar.source import Blob, Entry, FileGone, Unreadable
 from lakeshare.formats.delta.errors import BrokenLog, NoDeltaLog
@@ -23,6 +25,7 @@ from lakeshare.sharing.errors import SourceUnreachable, TableBroken
 from lakeshare.sharing.inspector import Stores
 from lakeshare.sharing.model.places import DeltaPlace
 from lakeshare.storage.errors import ContentLost, NoSuchBucket, NoSuchKey
+from lakeshare.storage.port import Entry as StoredEntry
 from lakeshare.storage.port import Listing
 from lakeshare.storage.table_store import TableStore
 
@@ -37,6 +40,10 @@ WAIT_SECONDS = 60.0
 """Longest time that a thread waits for the store."""
 REMOTE_WAIT_SECONDS = 600.0
 """The same for a file of a remote source, which may be a large checkpoint on a slow line."""
+
+SEEN_TABLES = 256
+SEEN_ENTRIES = 256
+"""Files of a listing that are remembered: more are looked through each time."""
 
 Wait = Callable[[Coroutine[Any, Any, T]], T]
 
@@ -85,6 +92,21 @@ class StoreFiles:
             raise SourceUnreachable(self._place.source, "no answer in time") from None
 
 
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A log as it was listed last, from a version on: nothing was new in it since if it is listed alike."""
+
+    since: int
+    latest: int
+    objects: tuple[StoredEntry, ...] = ()
+    opened: "ReferenceType[Snapshot] | None" = None
+
+    @property
+    def snapshot(self) -> Snapshot | None:
+        """The snapshot that the log was found to be, while anybody has it."""
+        return None if self.opened is None else self.opened()
+
+
 class Tables:
     """The shared tables of one worker. Make it after a fork, and close it."""
 
@@ -99,6 +121,7 @@ class Tables:
         self.engine = Engine(folder)
         self._threads = ThreadPoolExecutor(HEAVY_THREADS, thread_name_prefix="lakeshare-tables")
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._seen: OrderedDict[str, Seen] = OrderedDict()
 
     def of(self, place: DeltaPlace) -> "Tables":
         """Return what opens the table at a place."""
@@ -119,7 +142,17 @@ class Tables:
     async def latest(self, place: DeltaPlace) -> int:
         """Return the newest version of a table. Raises TableBroken."""
         with broken(place):
+            if (seen := self._seen.get(str(place))) is not None:
+                found = await self._objects(place, seen.since)
+                if found and found == seen.objects:
+                    return seen.latest
+                with suppress(NoDeltaLog):
+                    newest = read_listing(_entries(place, found), seen.since).latest
+                    start = place.prefix + just_before(newest)
+                    self._remember(place, Seen(newest, newest, tuple(each for each in found if each.key > start)))
+                    return newest
             log, _ = await self._listed(place)
+            self._remember(place, Seen(log.latest, log.latest))
             return log.latest
 
     async def whole_log(self, place: DeltaPlace) -> LogListing:
@@ -146,6 +179,8 @@ class Tables:
 
     async def _opened(self, place: DeltaPlace, version: int | None) -> Snapshot:
         table = str(place)
+        if version is None and (found := await self._unchanged(place)) is not None:
+            return found
         log, files = await self._listed(place) if version is None else await self._listed_whole(place)
         found = warm_snapshot(self.engine, table, log, version)
         if found is not None:
@@ -154,16 +189,45 @@ class Tables:
         async with turn:
             return await self.heavy(lambda: open_snapshot(self.engine, table, files, log, version))
 
+    async def _unchanged(self, place: DeltaPlace) -> Snapshot | None:
+        """Return the snapshot that a log was found to be if the log is listed as it was then."""
+        table = str(place)
+        seen = self._seen.get(table)
+        if seen is None or (snapshot := seen.snapshot) is None:
+            return None
+        if await self._objects(place, seen.since) != seen.objects:
+            return None
+        self.engine.snapshots.of(table)
+        return snapshot
+
     async def _listed(self, place: DeltaPlace) -> tuple[LogListing, StoreFiles]:
         """List a log as far back as what is warm of it; anew where nothing is, or it is another log now."""
         table, files = str(place), self.files(place)
         since = warm_since(self.engine, table)
         if since is not None:
-            entries = files.expect(await entries_of(self.store_of(place), place, LOG_FOLDER, just_before(since)))
-            recent = read_listing(entries, since)
+            found = await self._objects(place, since)
+            recent = read_listing(files.expect(_entries(place, found)), since)
             if is_known(self.engine, table, recent):
+                self._found(place, recent, found)
                 return recent, files
         return await self.heavy(lambda: list_log(files)), files
+
+    def _found(self, place: DeltaPlace, log: LogListing, objects: tuple[StoredEntry, ...]) -> None:
+        """Remember which snapshot a log is, if that is warm."""
+        snapshot = warm_snapshot(self.engine, str(place), log)
+        if snapshot is not None:
+            self._remember(place, Seen(log.since, log.latest, objects, ref(snapshot)))
+
+    def _remember(self, place: DeltaPlace, seen: Seen) -> None:
+        table = str(place)
+        self._seen.pop(table, None)
+        if len(seen.objects) <= SEEN_ENTRIES:
+            self._seen[table] = seen
+        if len(self._seen) > SEEN_TABLES:
+            self._seen.popitem(last=False)
+
+    async def _objects(self, place: DeltaPlace, since: int) -> tuple[StoredEntry, ...]:
+        return await objects_of(self.store_of(place), place, LOG_FOLDER, just_before(since))
 
     async def _listed_whole(self, place: DeltaPlace) -> tuple[LogListing, StoreFiles]:
         files = self.files(place)
@@ -183,16 +247,25 @@ def broken(place: DeltaPlace) -> Iterator[None]:
 
 async def entries_of(store: TableStore, place: DeltaPlace, folder: str, after: str = "") -> list[Entry]:
     """List the files directly in a folder of a table, by name. Raises NoSuchBucket, Unreadable."""
-    cut = len(place.prefix)
-    found: list[Entry] = []
+    return _entries(place, await objects_of(store, place, folder, after))
+
+
+async def objects_of(store: TableStore, place: DeltaPlace, folder: str, after: str = "") -> tuple[StoredEntry, ...]:
+    """List the objects directly in a folder of a table, by key. Raises NoSuchBucket, Unreadable."""
+    found: list[StoredEntry] = []
     start = place.prefix + after if after else ""
     while len(found) < MAX_LOG_ENTRIES:
         page = await store.list(Listing(place.bucket, place.prefix + folder, "/", start, PAGE_ENTRIES))
-        found += [Entry(each.key[cut:], each.size, each.etag, each.modified_at_ns) for each in page.objects]
+        found += page.objects
         if page.next_after is None:
-            return found
+            return tuple(found)
         start = page.next_after
     raise Unreadable(folder, f"it has more than {MAX_LOG_ENTRIES} files")
+
+
+def _entries(place: DeltaPlace, objects: Sequence[StoredEntry]) -> list[Entry]:
+    cut = len(place.prefix)
+    return [Entry(each.key[cut:], each.size, each.etag, each.modified_at_ns) for each in objects]
 
 
 def _blob(name: str, spans: Spans) -> Blob:

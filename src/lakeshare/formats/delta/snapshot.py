@@ -27,7 +27,7 @@ class TableState:
     commit: CommitInfo | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class Snapshot:
     """A table at one version.
 

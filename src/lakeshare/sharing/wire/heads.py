@@ -5,6 +5,7 @@ Equal facts give equal bytes, whichever call asks: clients compare them.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -18,6 +19,8 @@ from lakeshare.sharing.model.asking import ResponseFormat
 _HIDDEN_FEATURES = LOG_FEATURES | {"inCommitTimestamp", "inCommitTimestamp-preview", "vacuumProtocolCheck"}
 """Features of the log alone. A client makes a log of its own from our lines, which has none of them."""
 _HIDDEN_SETTINGS = ("delta.enableInCommitTimestamps", "delta.inCommitTimestampEnablement", "delta.checkpointPolicy")
+SCHEMAS_REMEMBERED = 64
+"""Schemas that are kept as clients of the parquet format are told them."""
 _KEPT_METADATA = frozenset({"comment"})
 
 
@@ -84,10 +87,15 @@ def _parquet(metadata: Metadata, *, history: bool) -> dict[str, Any]:
     changes = {"enableChangeDataFeed": "true"} if history and feed_enabled(metadata) else {}
     return _described(metadata) | {
         "format": {"provider": metadata.provider},
-        "schemaString": orjson.dumps(_plain(orjson.loads(metadata.schema_string))).decode(),
+        "schemaString": _plain_schema(metadata.schema_string),
         "partitionColumns": metadata.partition_columns,
         "configuration": changes,
     }
+
+
+@lru_cache(SCHEMAS_REMEMBERED)
+def _plain_schema(schema_string: str) -> str:
+    return orjson.dumps(_plain(orjson.loads(schema_string))).decode()
 
 
 def _described(metadata: Metadata) -> dict[str, Any]:
