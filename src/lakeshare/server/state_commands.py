@@ -33,7 +33,7 @@ def state() -> None:
     """
 
 
-@state.command("export")
+@state.command("export", short_help="Write all of state to a file.")
 @click.argument("directory", type=_FOLDER)
 @click.argument("target", type=click.File("wb"), default="-")
 @click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON, to standard error.")
@@ -46,7 +46,7 @@ def export_command(directory: Path, target: BinaryIO, *, as_json: bool) -> None:
     _tell("exported", asyncio.run(_export(directory, target)), as_json=as_json)
 
 
-@state.command("import")
+@state.command("import", short_help="Put an export in place of what is there.")
 @click.argument("directory", type=_FOLDER)
 @click.argument("source", type=click.File("rb"), default="-")
 @click.option("--replace", is_flag=True, help="Put the export in place of what is there.")
@@ -96,9 +96,9 @@ def rotate_key_command(directory: Path, *, keep_older: bool, as_json: bool) -> N
 
 def _rotated(done: Rotation) -> str:
     how = "A rotation that was cut short is finished" if done.resumed else "The key file has a new key"
-    secrets = "1 secret was" if done.secrets == 1 else f"{done.secrets} secrets were"
-    older = "1 older key was" if done.keys_removed == 1 else f"{done.keys_removed} older keys were"
-    return f"{how}: {secrets} sealed anew, {older} removed."
+    return (
+        f"{how}. Sealed anew: {_counted(done.secrets, 'secret')}. Removed: {_counted(done.keys_removed, 'older key')}."
+    )
 
 
 async def _export(directory: Path, target: BinaryIO) -> Summary:
@@ -123,6 +123,11 @@ async def _import(directory: Path, source: BinaryIO, *, replace: bool) -> Summar
 
 
 def _tell(done: str, summary: Summary, *, as_json: bool) -> None:
-    counts = asdict(summary)
-    shown = orjson.dumps({"status": done, **counts}).decode()
-    click.echo(shown if as_json else f"{done}: " + ", ".join(f"{n} {name}" for name, n in counts.items()), err=True)
+    shown = orjson.dumps({"status": done, **asdict(summary)}).decode()
+    records, receipts = _counted(summary.records, "record"), _counted(summary.receipts, "receipt")
+    text = f"{done.capitalize()}: {records} and {receipts}, as of generation {summary.generation}."
+    click.echo(shown if as_json else text, err=True)
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

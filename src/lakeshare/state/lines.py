@@ -43,8 +43,10 @@ def read_line(line: bytes) -> Fact | End:
     try:
         fact = _read(orjson.loads(line))
         same = write_line(fact) == line
-    except (KeyError, TypeError, IndexError, AttributeError, StateError) as error:
-        raise ValueError(f"it cannot be read ({type(error).__name__}: {error})") from error
+    except StateError as error:
+        raise ValueError(f"it cannot be read: {error}") from error
+    except (KeyError, TypeError, IndexError, AttributeError) as error:
+        raise ValueError("it is not in the form of an export") from error
     if not same:
         raise ValueError("it is not in the form of an export")
     return fact

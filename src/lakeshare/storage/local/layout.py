@@ -108,6 +108,8 @@ def existing(root: Path) -> Layout:
     try:
         found = orjson.loads(layout.format_file.read_bytes())
         version, digits = int(found["layout"]), int(found["fanout_digits"])
+    except FileNotFoundError:
+        raise WrongLayout(root, "it has no format.json; `lakeshare server` makes a data directory") from None
     except (OSError, KeyError, TypeError, ValueError) as error:
         raise WrongLayout(root, f"format.json cannot be read ({error})") from error
     if version != LAYOUT_VERSION:
