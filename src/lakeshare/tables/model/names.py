@@ -15,7 +15,7 @@ MAX_NAMESPACE_BYTES = 768
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _WAREHOUSE = re.compile(r"[a-z0-9][a-z0-9-]{1,61}[a-z0-9]\Z")
-RESERVED_WAREHOUSES = frozenset({"config", "oauth", "warehouses", "delta-sharing", "metrics", "minio"})
+RESERVED_WAREHOUSES = frozenset({"config", "maintenance", "oauth", "warehouses", "delta-sharing", "metrics", "minio"})
 """Names that the server's own paths have."""
 
 Namespace = tuple[str, ...]

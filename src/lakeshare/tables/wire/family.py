@@ -25,6 +25,7 @@ EARLY_LIMIT_BYTES = 4 * 1024 * 1024
 _NO_SERVICES: frozenset[str] = frozenset()
 _DIGEST = re.compile(r"[0-9a-fA-F]{64}")
 _UNSIGNED = "UNSIGNED-PAYLOAD"
+_WITH_BODY = frozenset({"POST", "PUT"})
 
 
 @dataclass(slots=True)
@@ -56,7 +57,7 @@ class CatalogMatch:
     def early_limit_bytes(self) -> int:
         """Read a body early only where the head does not name its digest, which some signers leave out."""
         headers = self.request.headers
-        if self.request.method != "POST" or not headers.get("authorization", "").startswith("AWS4-"):
+        if self.request.method not in _WITH_BODY or not headers.get("authorization", "").startswith("AWS4-"):
             return 0
         told = headers.get("x-amz-content-sha256", "")
         return 0 if told == _UNSIGNED or _DIGEST.fullmatch(told) else EARLY_LIMIT_BYTES
