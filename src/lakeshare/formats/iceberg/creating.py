@@ -32,7 +32,7 @@ from lakeshare.formats.iceberg.layout import (
 from lakeshare.formats.iceberg.metadata import TableMetadata
 from lakeshare.formats.iceberg.property_updates import unreserved
 from lakeshare.formats.iceberg.reading import check_uuid, check_version, strip_slash
-from lakeshare.formats.iceberg.schema import Schema, SchemaIndex, checked, parse_schema, read, with_fresh_ids
+from lakeshare.formats.iceberg.schema import Schema, SchemaIndex, checked, parse_new_schema, read, with_fresh_ids
 from lakeshare.formats.iceberg.updates import DEFAULT_FORMAT_VERSION
 
 _NEW_TABLE_DEFAULTS = {"write.parquet.compression-codec": "zstd"}
@@ -60,7 +60,7 @@ def parse_create_table(found: object) -> CreateTable:
     properties = text_map(document.get("properties"), f"{what}: properties")
     spec, order = document.get("partition-spec"), document.get("write-order")
     location = optional_text(document, "location", what)
-    schema = parse_schema(document_in(document, "schema", what), default_id=0)
+    schema = parse_new_schema(document_in(document, "schema", what))
     read(schema)
     return CreateTable(
         name=text(document, "name", what),
@@ -90,7 +90,7 @@ def new_table(request: CreateTable, *, uuid: str, location: str, now_ms: int) ->
 
 
 def _spec(found: Any) -> PartitionSpec:
-    return PartitionSpec(UNPARTITIONED) if found is None else parse_spec(_unnumbered(found), default_id=0)
+    return PartitionSpec(UNPARTITIONED) if found is None else parse_spec(_unnumbered(found))
 
 
 def _unnumbered(found: Any) -> Document:
@@ -98,8 +98,12 @@ def _unnumbered(found: Any) -> Document:
     document = as_document(found, "partition-spec")
     fields = document.get("fields")
     if not isinstance(fields, list):
-        return document
-    return {**document, "fields": [_without(item, "field-id") if isinstance(item, dict) else item for item in fields]}
+        return {**document, "spec-id": 0}
+    return {
+        **document,
+        "spec-id": 0,
+        "fields": [_without(item, "field-id") if isinstance(item, dict) else item for item in fields],
+    }
 
 
 def _order(found: Any) -> SortOrder:

@@ -43,11 +43,14 @@ def decode(raw: bytes, what: str) -> Document:
 
 
 def encode(document: Document, what: str) -> bytes:
-    """Write a JSON object."""
+    """Write a JSON object that can be read again."""
     try:
-        return orjson.dumps(document)
+        raw = orjson.dumps(document)
     except orjson.JSONEncodeError as error:
         raise InvalidMetadata(f"{what} cannot be written as JSON: {error}") from error
+    if len(raw) > MAX_JSON_BYTES:
+        raise InvalidMetadata(f"{what} would have {len(raw)} bytes, more than {MAX_JSON_BYTES}: expire snapshots first")
+    return raw
 
 
 def check_size(value: object, what: str) -> None:

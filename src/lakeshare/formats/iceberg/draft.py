@@ -17,7 +17,7 @@ from lakeshare.formats.iceberg.layout import (
     check_order,
     check_spec,
 )
-from lakeshare.formats.iceberg.metadata import TableMetadata
+from lakeshare.formats.iceberg.metadata import MAX_KINDS, TableMetadata
 from lakeshare.formats.iceberg.reading import CLOCK_TOLERANCE_MS
 from lakeshare.formats.iceberg.schema import Schema, SchemaIndex, read
 from lakeshare.formats.iceberg.snapshots import MetadataLogEntry, Snapshot, SnapshotLogEntry, SnapshotRef
@@ -61,7 +61,9 @@ class Draft:
         self.last_added_order: int | None = None
         self.added_snapshots: set[int] = set()
         self.removed_snapshots = False
-        self._schema_index: tuple[int, SchemaIndex] | None = None
+        self.schema_meanings: dict[int, object] = {}
+        self._schema_indexes: dict[int, SchemaIndex] = {}
+        self._names: dict[int, set[str]] = {}
         if base is not None:
             self._take(base)
 
@@ -80,7 +82,8 @@ class Draft:
         self.properties = dict(base.properties)
         self.current_snapshot_id = base.current_snapshot_id
         self.snapshots = {item.document["snapshot-id"]: item for item in base.snapshots}
-        self.refs = dict(base.refs)
+        for name, ref in base.refs.items():
+            self.put_ref(name, ref)
         self.snapshot_log = list(base.snapshot_log)
         self.statistics = by_snapshot(base.statistics)
         self.partition_statistics = by_snapshot(base.partition_statistics)
@@ -94,9 +97,34 @@ class Draft:
             schema_id = next(iter(self.schemas), None)
         if schema_id is None:
             raise InvalidMetadata("there is no schema yet: add a schema before specs, sort orders and snapshots")
-        if self._schema_index is None or self._schema_index[0] != schema_id:
-            self._schema_index = (schema_id, read(self.schemas[schema_id]))
-        return self._schema_index[1]
+        return self.index_of(schema_id)
+
+    def index_of(self, schema_id: int) -> SchemaIndex:
+        """Read a schema, once for the whole commit."""
+        if schema_id not in self._schema_indexes:
+            self._schema_indexes[schema_id] = read(self.schemas[schema_id])
+        return self._schema_indexes[schema_id]
+
+    def drop_schema(self, schema_id: int) -> None:
+        """Forget a schema; a later one may get its id."""
+        for known in (self.schemas, self.schema_meanings, self._schema_indexes):
+            known.pop(schema_id, None)
+
+    def put_ref(self, name: str, ref: SnapshotRef) -> None:
+        """Point a branch or tag to a snapshot."""
+        self.drop_ref(name)
+        self.refs[name] = ref
+        self._names.setdefault(ref.snapshot_id, set()).add(name)
+
+    def drop_ref(self, name: str) -> None:
+        """Forget a branch or tag."""
+        ref = self.refs.pop(name, None)
+        if ref is not None:
+            self._names[ref.snapshot_id].discard(name)
+
+    def names_of(self, snapshot_id: int) -> tuple[str, ...]:
+        """Return the branches and tags that point to a snapshot."""
+        return tuple(sorted(self._names.get(snapshot_id, ())))
 
 
 def finished(draft: Draft, base: TableMetadata, previous_location: str | None) -> TableMetadata:
@@ -104,6 +132,7 @@ def finished(draft: Draft, base: TableMetadata, previous_location: str | None) -
     candidate = _assembled(draft, base.last_updated_ms, base.metadata_log, base.extra)
     if candidate == base:
         return base
+    _check_counts(candidate)
     layout = (candidate.current_schema_id, candidate.default_spec_id, candidate.default_sort_order_id)
     if layout != (base.current_schema_id, base.default_spec_id, base.default_sort_order_id):
         _check_layout(draft, candidate)
@@ -129,6 +158,7 @@ def created(draft: Draft) -> TableMetadata:
     if draft.default_order_id is None:
         draft.default_order_id = next(iter(draft.orders))
     metadata = _assembled(draft, draft.now_ms, (), {})
+    _check_counts(metadata)
     _check_layout(draft, metadata)
     return metadata
 
@@ -204,6 +234,21 @@ def _previous_versions(metadata: TableMetadata) -> int:
     if not (found.isascii() and found.isdecimal()) or len(found) > len(str(MAX_PREVIOUS_VERSIONS)):
         return DEFAULT_PREVIOUS_VERSIONS
     return min(max(1, int(found)), MAX_PREVIOUS_VERSIONS)
+
+
+def _check_counts(metadata: TableMetadata) -> None:
+    """Refuse a table that would be too large to be read again."""
+    for what, count in (
+        ("schemas", len(metadata.schemas)),
+        ("partition specs", len(metadata.partition_specs)),
+        ("sort orders", len(metadata.sort_orders)),
+        ("references", len(metadata.refs)),
+        ("statistics files", len(metadata.statistics)),
+        ("partition statistics files", len(metadata.partition_statistics)),
+        ("encryption keys", len(metadata.encryption_keys)),
+    ):
+        if count > MAX_KINDS:
+            raise InvalidMetadata(f"a table may have {MAX_KINDS} {what}, not {count}: remove some first")
 
 
 def _check_layout(draft: Draft, metadata: TableMetadata) -> None:

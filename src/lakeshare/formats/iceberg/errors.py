@@ -5,9 +5,15 @@ The four say how a caller goes on: mend the request, use another feature, load t
 
 from lakeshare.errors import Kind, LakeshareError
 
+MAX_MESSAGE = 4_000
+"""How long an error may be: it repeats names that a request chose."""
+
 
 class IcebergError(LakeshareError):
     """The root of what Iceberg metadata refuses."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message[:MAX_MESSAGE])
 
 
 class InvalidMetadata(IcebergError):

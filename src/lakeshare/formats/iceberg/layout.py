@@ -19,7 +19,7 @@ from lakeshare.formats.iceberg.schema import Node, SchemaIndex
 from lakeshare.formats.iceberg.transforms import Transform, parse_transform
 from lakeshare.formats.iceberg.types import Primitive, Struct
 
-MAX_LAYOUT_FIELDS = 1_000
+MAX_LAYOUT_FIELDS = 500
 """How many fields a partition spec or a sort order may have."""
 
 FIRST_PARTITION_ID = 1000
@@ -103,7 +103,7 @@ class SortOrder:
 
 def parse_spec(document: Document, *, default_id: int | None = None) -> PartitionSpec:
     """Take a spec as a table has it, and number the fields of one that has no numbers."""
-    spec_id = optional_integer(document, "spec-id", "partition spec", most=MAX_INT)
+    spec_id = optional_integer(document, "spec-id", "partition spec", least=0, most=MAX_INT)
     if spec_id is None:
         if default_id is None:
             raise InvalidMetadata("partition spec: spec-id must be an integer, not null or absent")
@@ -122,7 +122,7 @@ def parse_spec(document: Document, *, default_id: int | None = None) -> Partitio
 
 def parse_order(document: Document, *, default_id: int | None = None) -> SortOrder:
     """Take a sort order as a table has it."""
-    order_id = optional_integer(document, "order-id", "sort order", most=MAX_INT)
+    order_id = optional_integer(document, "order-id", "sort order", least=0, most=MAX_INT)
     if order_id is None:
         if default_id is None:
             raise InvalidMetadata("sort order: order-id must be an integer, not null or absent")

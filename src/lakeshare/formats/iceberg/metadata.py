@@ -16,6 +16,9 @@ from lakeshare.formats.iceberg.snapshots import MetadataLogEntry, Snapshot, Snap
 ROW_LINEAGE_SINCE = 3
 """The format version from which rows have ids, and tables `next-row-id`."""
 
+MAX_KINDS = 100_000
+"""How many schemas, specs, sort orders, references, statistics files or keys a table may have."""
+
 _DELETE_AFTER_COMMIT = "write.metadata.delete-after-commit.enabled"
 
 

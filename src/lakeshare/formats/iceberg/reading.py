@@ -34,7 +34,7 @@ from lakeshare.formats.iceberg.layout import (
     parse_order,
     parse_spec,
 )
-from lakeshare.formats.iceberg.metadata import ROW_LINEAGE_SINCE, TableMetadata
+from lakeshare.formats.iceberg.metadata import MAX_KINDS, ROW_LINEAGE_SINCE, TableMetadata
 from lakeshare.formats.iceberg.schema import Schema, parse_schema, read
 from lakeshare.formats.iceberg.snapshots import (
     MAIN,
@@ -48,9 +48,6 @@ from lakeshare.formats.iceberg.snapshots import (
 
 SUPPORTED_VERSION = 3
 """The newest format version; 4 is still being made."""
-
-MAX_KINDS = 100_000
-"""How many schemas, specs, orders, references, statistics or keys a table may have."""
 
 CLOCK_TOLERANCE_MS = 60_000
 """How far a log may step back: commits come from machines whose clocks differ."""

@@ -67,17 +67,6 @@ class Schema:
         """Return the same columns under another id."""
         return Schema({**self.document, "type": "struct", "schema-id": schema_id})
 
-    def same_as(self, other: "Schema") -> bool:
-        """Say whether two schemas differ in nothing but their ids."""
-        if _without_id(self.document) == _without_id(other.document):
-            return True
-        try:
-            mine, theirs = self.struct(), other.struct()
-            same_identifier = set(self.identifier_field_ids) == set(other.identifier_field_ids)
-        except InvalidMetadata:
-            return False
-        return mine == theirs and same_identifier and _unknown_of(self.document) == _unknown_of(other.document)
-
 
 @dataclass(frozen=True, slots=True)
 class Node:
@@ -106,13 +95,18 @@ class SchemaIndex:
 
 def parse_schema(document: Document, *, default_id: int | None = None) -> Schema:
     """Take a schema as it stands, with its id; its fields are read by whoever needs them."""
-    found = optional_integer(document, "schema-id", "schema", most=MAX_INT)
+    found = optional_integer(document, "schema-id", "schema", least=0, most=MAX_INT)
     if found is None and default_id is None:
         raise InvalidMetadata("schema: schema-id must be an integer, not null or absent")
     as_list(document.get("fields"), "schema: fields", MAX_FIELDS)
     if found is None:
         return Schema({**document, "schema-id": default_id})
     return Schema(document)
+
+
+def parse_new_schema(document: Document) -> Schema:
+    """Take a schema that is to be added; whatever id it comes with, its table gives it another."""
+    return parse_schema({**document, "schema-id": 0})
 
 
 def read(schema: Schema) -> SchemaIndex:
@@ -145,6 +139,19 @@ def checked(schema: Schema, format_version: int) -> SchemaIndex:
         if node.field is not None:
             _check_defaults(node, node.field)
     return index
+
+
+def find_same(known: Mapping[int, Schema], wanted: Schema, meanings: dict[int, object]) -> int | None:
+    """Return the id of a schema that differs in nothing but its id; `meanings` remembers what was read of each."""
+    outline, asked = _outline(wanted), _meaning(wanted)
+    for schema_id, schema in known.items():
+        if _outline(schema) != outline:
+            continue
+        if schema_id not in meanings:
+            meanings[schema_id] = _meaning(schema)
+        if meanings[schema_id] == asked:
+            return schema_id
+    return None
 
 
 def with_fresh_ids(schema: Schema, schema_id: int) -> tuple[Schema, Mapping[int, int]]:
@@ -255,8 +262,19 @@ def _next(old: object, ids: Iterator[int], became: dict[int, int]) -> int:
     return fresh
 
 
-def _without_id(document: Document) -> Document:
-    return {key: value for key, value in document.items() if key not in {"schema-id", "type"}}
+def _outline(schema: Schema) -> tuple[Any, ...]:
+    """Return what tells most schemas apart without reading them."""
+    fields = schema.document["fields"]
+    return len(fields), fields[-1].get("name") if fields and isinstance(fields[-1], dict) else None
+
+
+def _meaning(schema: Schema) -> tuple[Any, ...] | None:
+    """Return what makes two schemas one, or None where a schema cannot be read and is like no other."""
+    try:
+        identifier = frozenset(schema.identifier_field_ids)
+        return schema.struct(), identifier, _unknown_of(schema.document)
+    except InvalidMetadata:
+        return None
 
 
 def _unknown_of(document: Document) -> Document:

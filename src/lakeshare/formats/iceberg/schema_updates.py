@@ -20,7 +20,7 @@ from lakeshare.formats.iceberg.layout import (
     check_new_spec,
     parse_order,
 )
-from lakeshare.formats.iceberg.schema import Schema, checked, parse_schema, read
+from lakeshare.formats.iceberg.schema import Schema, checked, find_same, parse_new_schema
 
 LAST_ADDED = -1
 MAX_IDS = 100_000
@@ -36,16 +36,15 @@ class AddSchema:
     @classmethod
     def parse(cls, document: Document) -> "AddSchema":
         """Read the update."""
-        return cls(parse_schema(document_in(document, "schema", "add-schema"), default_id=0))
+        return cls(parse_new_schema(document_in(document, "schema", "add-schema")))
 
     def apply(self, draft: Draft) -> None:
         """Change the draft."""
         index = checked(self.schema, draft.format_version)
         draft.last_column_id = max(draft.last_column_id, index.highest_id)
-        for schema_id, schema in draft.schemas.items():
-            if schema.same_as(self.schema):
-                draft.last_added_schema = schema_id
-                return
+        draft.last_added_schema = find_same(draft.schemas, self.schema, draft.schema_meanings)
+        if draft.last_added_schema is not None:
+            return
         fresh = max(draft.schemas, default=-1) + 1
         draft.schemas[fresh] = self.schema.with_id(fresh)
         draft.last_added_schema = fresh
@@ -67,9 +66,8 @@ class SetCurrentSchema:
         schema_id = _resolved(self.schema_id, draft.last_added_schema, "schema")
         if schema_id not in draft.schemas:
             raise InvalidMetadata(f"Cannot set current schema to unknown schema: {schema_id}")
-        if schema_id != draft.current_schema_id:
-            read(draft.schemas[schema_id])
-            draft.current_schema_id = schema_id
+        draft.index_of(schema_id)
+        draft.current_schema_id = schema_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +86,7 @@ class RemoveSchemas:
         if draft.current_schema_id in self.schema_ids:
             raise InvalidMetadata("Cannot remove the current schema")
         for schema_id in self.schema_ids:
-            draft.schemas.pop(schema_id, None)
+            draft.drop_schema(schema_id)
         if draft.last_added_schema not in draft.schemas:
             draft.last_added_schema = None
 
@@ -233,7 +231,7 @@ def _numbered(document: Document, draft: Draft) -> PartitionSpec:
         known.update((field.key, field.field_id) for field in spec.fields if field.field_id is not None)
     wanted = PartitionSpec(document).fields
     taken = {field.field_id for field in wanted}
-    start = FIRST_PARTITION_ID if draft.format_version == 1 else draft.last_partition_id + 1
+    start = FIRST_PARTITION_ID if draft.format_version == 1 else max(draft.last_partition_id, *known.values(), 0) + 1
     fresh = (number for number in count(start) if number not in taken)
     fields = []
     for item, field in zip(document["fields"], wanted, strict=True):

@@ -72,7 +72,7 @@ class SetSnapshotRef:
             if not self.ref.is_branch:
                 raise InvalidMetadata(f"Cannot set {MAIN} to a tag, it must be a branch")
             _make_current(snapshot, draft)
-        draft.refs[self.name] = self.ref
+        draft.put_ref(self.name, self.ref)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class RemoveSnapshotRef:
 
     def apply(self, draft: Draft) -> None:
         """Change the draft."""
-        draft.refs.pop(self.name, None)
+        draft.drop_ref(self.name)
         if self.name == MAIN:
             draft.current_snapshot_id = None
 
@@ -114,8 +114,8 @@ class RemoveSnapshots:
             del draft.snapshots[snapshot_id]
             draft.statistics.pop(snapshot_id, None)
             draft.partition_statistics.pop(snapshot_id, None)
-        for name in [name for name, ref in draft.refs.items() if ref.snapshot_id in removed]:
-            RemoveSnapshotRef(name).apply(draft)
+            for name in draft.names_of(snapshot_id):
+                RemoveSnapshotRef(name).apply(draft)
 
 
 def _check_ready(draft: Draft) -> None:

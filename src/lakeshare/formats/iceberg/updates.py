@@ -3,6 +3,7 @@
 Updates are read whole before any is applied, so that a request with one that is unknown changes nothing.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
@@ -38,6 +39,9 @@ from lakeshare.formats.iceberg.snapshot_updates import AddSnapshot, RemoveSnapsh
 
 MAX_UPDATES = 100_000
 """How many updates a commit may have; old clients send one for each snapshot that they expire."""
+
+MAX_ADDED = 200
+"""How many schemas, specs, sort orders or versions a commit may add: each is compared with all others."""
 
 DEFAULT_FORMAT_VERSION = 2
 
@@ -75,15 +79,25 @@ _PARSERS: Mapping[str, Callable[[Document], Update]] = {
     "remove-encryption-key": RemoveEncryptionKey.parse,
 }
 
+_COSTLY = ["add-schema", "add-spec", "add-sort-order", "add-view-version"]
 ACTIONS = frozenset(_PARSERS)
 """The names of all updates that a table takes."""
 
 
 def parse_updates(found: object) -> tuple[Update, ...]:
     """Read the `updates` of a commit."""
-    documents = as_list(found, "updates", MAX_UPDATES)
+    return tuple(_parse_update(item) for item in update_documents(found))
+
+
+def update_documents(found: object) -> list[Document]:
+    """Return the objects of an `updates` list of bounded size."""
+    documents = [as_document(item, "update") for item in as_list(found, "updates", MAX_UPDATES)]
     check_size(documents, "updates")
-    return tuple(_parse_update(as_document(item, "update")) for item in documents)
+    added = Counter(document.get("action") for document in documents if document.get("action") in _COSTLY)
+    for action, count in added.items():
+        if count > MAX_ADDED:
+            raise InvalidMetadata(f"updates: {action} may come {MAX_ADDED} times in one commit, not {count}")
+    return documents
 
 
 def apply_updates(

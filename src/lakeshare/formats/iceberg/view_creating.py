@@ -13,7 +13,7 @@ from lakeshare.formats.iceberg.documents import (
 )
 from lakeshare.formats.iceberg.errors import InvalidMetadata, Unsupported
 from lakeshare.formats.iceberg.reading import SUPPORTED_VERSION, check_uuid, strip_slash
-from lakeshare.formats.iceberg.schema import Schema, checked, parse_schema
+from lakeshare.formats.iceberg.schema import Schema, checked, parse_new_schema
 from lakeshare.formats.iceberg.view import (
     VIEW_FORMAT_VERSION,
     VersionLogEntry,
@@ -43,7 +43,7 @@ def parse_create_view(found: object) -> CreateView:
     location = optional_text(document, "location", what)
     version = parse_version(document_in(document, "view-version", what))
     _check_queries(version)
-    schema = parse_schema(document_in(document, "schema", what), default_id=0)
+    schema = parse_new_schema(document_in(document, "schema", what))
     checked(schema, SUPPORTED_VERSION)
     return CreateView(
         name=text(document, "name", what),

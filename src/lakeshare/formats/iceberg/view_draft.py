@@ -3,7 +3,7 @@
 from lakeshare.formats.iceberg.documents import shown
 from lakeshare.formats.iceberg.errors import InvalidMetadata
 from lakeshare.formats.iceberg.schema import Schema
-from lakeshare.formats.iceberg.view import VersionLogEntry, ViewMetadata, ViewVersion
+from lakeshare.formats.iceberg.view import MAX_VERSIONS, VersionLogEntry, ViewMetadata, ViewVersion
 
 HISTORY_SIZE = "version.history.num-entries"
 DEFAULT_HISTORY_SIZE = 10
@@ -23,6 +23,7 @@ class ViewDraft:
         self.versions: dict[int, ViewVersion] = {item.id: item for item in base.versions}
         self.schemas: dict[int, Schema] = {item.id: item for item in base.schemas}
         self.properties = dict(base.properties)
+        self.schema_meanings: dict[int, object] = {}
         self.last_added_schema: int | None = None
         self.last_added_version: int | None = None
         self.added_versions: set[int] = set()
@@ -32,6 +33,8 @@ def finished_view(draft: ViewDraft, base: ViewMetadata) -> ViewMetadata:
     """Return the view after the updates; the view itself where they change nothing."""
     _check_dialects(draft, base)
     versions = _kept_versions(draft)
+    if max(len(versions), len(draft.schemas)) > MAX_VERSIONS:
+        raise InvalidMetadata(f"a view may have {MAX_VERSIONS} versions and schemas")
     candidate = ViewMetadata(
         uuid=draft.uuid,
         format_version=base.format_version,
@@ -48,7 +51,7 @@ def finished_view(draft: ViewDraft, base: ViewMetadata) -> ViewMetadata:
 
 def _kept_versions(draft: ViewDraft) -> tuple[ViewVersion, ...]:
     """Return the newest versions by id, and the current one however old."""
-    most = max(_history_size(draft), len(draft.added_versions | {draft.current_version_id}))
+    most = max(min(_history_size(draft), MAX_VERSIONS), len(draft.added_versions | {draft.current_version_id}))
     others = sorted((number for number in draft.versions if number != draft.current_version_id), reverse=True)
     kept = {draft.current_version_id, *others[: most - 1]}
     return tuple(version for number, version in draft.versions.items() if number in kept)
@@ -62,7 +65,7 @@ def _kept_log(draft: ViewDraft, base: ViewMetadata, kept: set[int]) -> tuple[Ver
     if len(kept) < len(draft.versions):
         gone = [place for place, entry in enumerate(log) if entry.version_id not in kept]
         log = log[gone[-1] + 1 :] if gone else log
-    return tuple(log)
+    return tuple(log[-MAX_VERSIONS:])
 
 
 def _log_entry(draft: ViewDraft, log: list[VersionLogEntry]) -> VersionLogEntry:

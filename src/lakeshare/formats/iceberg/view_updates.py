@@ -24,8 +24,8 @@ from lakeshare.formats.iceberg.property_updates import (
 )
 from lakeshare.formats.iceberg.reading import SUPPORTED_VERSION
 from lakeshare.formats.iceberg.requirements import MAX_REQUIREMENTS
-from lakeshare.formats.iceberg.schema import Schema, checked, parse_schema
-from lakeshare.formats.iceberg.updates import MAX_UPDATES
+from lakeshare.formats.iceberg.schema import Schema, checked, find_same, parse_new_schema
+from lakeshare.formats.iceberg.updates import update_documents
 from lakeshare.formats.iceberg.view import ViewMetadata, ViewVersion, check_view_version, parse_version
 from lakeshare.formats.iceberg.view_draft import ViewDraft, finished_view
 
@@ -82,10 +82,9 @@ class AddViewSchema:
     def apply(self, draft: ViewDraft) -> None:
         """Change the draft."""
         checked(self.schema, SUPPORTED_VERSION)
-        for schema_id, schema in draft.schemas.items():
-            if schema.same_as(self.schema):
-                draft.last_added_schema = schema_id
-                return
+        draft.last_added_schema = find_same(draft.schemas, self.schema, draft.schema_meanings)
+        if draft.last_added_schema is not None:
+            return
         fresh = max(draft.schemas, default=-1) + 1
         draft.schemas[fresh] = self.schema.with_id(fresh)
         draft.last_added_schema = fresh
@@ -164,9 +163,7 @@ class SetCurrentViewVersion:
 
 def parse_view_updates(found: object) -> tuple[ViewUpdate, ...]:
     """Read the `updates` of a commit on a view."""
-    documents = as_list(found, "updates", MAX_UPDATES)
-    check_size(documents, "updates")
-    return tuple(_parse_update(as_document(item, "update")) for item in documents)
+    return tuple(_parse_update(item) for item in update_documents(found))
 
 
 def apply_view_updates(base: ViewMetadata, updates: Sequence[ViewUpdate], *, now_ms: int) -> ViewMetadata:
@@ -206,7 +203,7 @@ def _upgrade(document: Document) -> UpgradeView:
 
 
 def _add_schema(document: Document) -> AddViewSchema:
-    return AddViewSchema(parse_schema(document_in(document, "schema", "add-schema"), default_id=0))
+    return AddViewSchema(parse_new_schema(document_in(document, "schema", "add-schema")))
 
 
 def _add_version(document: Document) -> AddViewVersion:
