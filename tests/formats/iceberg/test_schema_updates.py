@@ -183,6 +183,16 @@ def test_a_column_of_the_default_spec_cannot_go():
         changed(sorted_table, add_schema(narrow), set_schema(-1))
 
 
+def test_a_void_field_may_have_the_name_of_a_later_column():
+    """A void field whose column is gone keeps its name, even where a new column has it."""
+    table = changed(created(1), spec(part(3, "identity", "name")), set_spec(-1))
+    table = changed(table, spec(part(3, "void", "name")), set_spec(-1))
+    renewed = schema(*SCHEMA["fields"][:2], field(4, "name", "string"))
+    table = changed(table, add_schema(renewed), set_schema(-1))
+    table = changed(table, spec(part(3, "void", "name"), part(2, "day", "d")), set_spec(-1))
+    assert [str(item) for item in table.default_spec.fields] == ["1000: name: void(3)", "1001: d: day(2)"]
+
+
 def test_unknown_transforms_need_version_3():
     """A transform that is not known is kept in a v3 table, and refused in older ones."""
     zorder = spec(part(2, "zorder[3]", "z"))

@@ -221,7 +221,7 @@ def _check_partition_name(field: PartitionField, schema: SchemaIndex, taken: set
     if field.name in taken:
         raise InvalidMetadata(f"Cannot use partition name more than once: {shown(field.name)}")
     column = schema.by_name.get(field.name)
-    if column is None or field.source_ids == (column.id,):
+    if column is None or field.source_ids == (column.id,) or not schema.by_id.keys() >= set(field.source_ids):
         return
     if field.transform.name == "identity":
         raise InvalidMetadata(
