@@ -51,7 +51,7 @@ def du(session: Session, targets: tuple[str, ...], *, depth: int, recursive: boo
                 yield record
             whole.size += record.facts["size"]
             whole.objects += record.facts["objects"]
-        yield _record("", whole, versions=versions)
+        yield _record("", whole, versions=versions, shown=place.alias)
 
 
 def _bucket(store: Store, place: Remote, levels: int, *, versions: bool) -> Iterator[Record]:
@@ -85,8 +85,8 @@ def _open(open_folders: list[tuple[str, _Sum]], key: str, levels: int) -> None:
         open_folders.append((key[: slash + 1], _Sum()))
 
 
-def _record(prefix: str, found: _Sum, *, versions: bool) -> Record:
+def _record(prefix: str, found: _Sum, *, versions: bool, shown: str = "") -> Record:
     name = prefix.rstrip("/")
     facts = {"prefix": name, "size": found.size, "objects": found.objects, "isVersions": versions}
     kind = "versions" if versions else "objects"
-    return Record(facts, f"{size_text(found.size)}\t{found.objects} {kind}\t{printable(name)}")
+    return Record(facts, f"{size_text(found.size)}\t{found.objects} {kind}\t{printable(name or shown)}")

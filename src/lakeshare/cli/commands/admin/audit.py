@@ -40,7 +40,7 @@ audit = lazy_group(
 @click.option("-n", "--lines", type=click.IntRange(1, LINES_LIMIT), default=20, show_default=True, help="How many.")
 @click.option("-f", "--follow", is_flag=True, help="Go on with events as they come, until Ctrl-C.")
 @click.option("--access-key", default="", help="Only of this key.")
-@click.option("--action", default="", help="Only of this action, such as s3:PutObject.")
+@click.option("--action", default="", help="Only of this action, such as PutObject.")
 @click.option("--status", default="", help="Only with this HTTP status.")
 @click.option("--error", default="", help="Only with this error.")
 @click.option("--request-id", default="", help="Only this request.")
