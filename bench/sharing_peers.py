@@ -34,7 +34,8 @@ class Server:
         self.port = port
         self._log = log
         self._command = command
-        self._environment = {**os.environ, **environment}
+        self._environment = {**os.environ, **environment, "PYTHONPYCACHEPREFIX": str(ROOT / ".cache" / "bytecode")}
+        self._environment.pop("PYTHONDONTWRITEBYTECODE", None)
 
     @property
     def endpoint(self) -> str:

@@ -11,7 +11,7 @@ import pytest
 from lakeshare.columnar import build, shelf
 from lakeshare.columnar.bounds import TableShape
 from lakeshare.columnar.build import BuildFailed, build_part
-from lakeshare.columnar.checkpoint import rows_of_files
+from lakeshare.columnar.checkpoint import large_rows, rows_of_files, small_rows
 from lakeshare.columnar.part import MAX_STATS_BYTES, open_part, part_in_memory, write_part
 from lakeshare.columnar.rows import read_commit, rows_of
 from lakeshare.columnar.selection import Selection
@@ -209,3 +209,59 @@ def test_a_checkpoint_without_files_has_no_rows(tmp_path):
     path = tmp_path / "c.parquet"
     pq.write_table(pa.table({"txn": [1]}), path)
     assert list(rows_of_files([Blob("c.parquet", path=str(path))])) == []
+
+
+VECTOR = pa.struct(
+    [
+        pa.field("storageType", pa.string(), nullable=False),
+        pa.field("pathOrInlineDv", pa.string(), nullable=False),
+        pa.field("offset", pa.int32()),
+        pa.field("sizeInBytes", pa.int32(), nullable=False),
+        pa.field("cardinality", pa.int64(), nullable=False),
+    ]
+)
+PARSED = pa.struct(
+    [
+        ("numRecords", pa.int64()),
+        ("minValues", pa.struct([("n", pa.int32()), ("at", pa.timestamp("us", "UTC")), ("s", pa.string())])),
+    ]
+)
+WHOLE = pa.struct(
+    [
+        pa.field("path", pa.string(), nullable=False),
+        pa.field("partitionValues", pa.map_(pa.string(), pa.string()), nullable=False),
+        pa.field("size", pa.int64(), nullable=False),
+        pa.field("modificationTime", pa.int64(), nullable=False),
+        pa.field("dataChange", pa.bool_(), nullable=False),
+        ("stats", pa.string()),
+        ("stats_parsed", PARSED),
+        ("deletionVector", VECTOR),
+    ]
+)
+
+
+def test_large_and_small_checkpoints_are_read_alike(tmp_path):
+    """Whichever way a checkpoint is read, its rows are the same: nulls, vectors, maps and typed statistics too."""
+    vector = {"storageType": "u", "pathOrInlineDv": "ab", "offset": None, "sizeInBytes": 3, "cardinality": 4}
+    plain = {"partitionValues": [], "size": 1, "modificationTime": 2, "dataChange": True}
+    low = {"n": 7, "at": 1_700_000_000_123_456, "s": 'q"\\'}
+    adds = [
+        None,
+        {"path": "a", **plain, "stats": '{"numRecords":1}'},
+        {"path": "ü%20b", **plain, "partitionValues": [("p", None), ("q", "x")], "dataChange": False},
+        None,
+        {"path": "c", **plain, "deletionVector": vector, "stats_parsed": {"numRecords": 2, "minValues": low}},
+        {"path": "d", **plain, "deletionVector": {**vector, "offset": 5}, "stats_parsed": {"numRecords": None}},
+        {"path": "e", **plain, "partitionValues": [("p", "y")], "stats": "", "stats_parsed": None},
+    ]
+    pq.write_table(pa.table({"add": pa.array(adds, WHOLE)}), tmp_path / "c.parquet", row_group_size=2)
+    blob = Blob("c.parquet", path=str(tmp_path / "c.parquet"))
+    read = [[row for batch in way(blob) for row in batch.to_pylist()] for way in (small_rows, large_rows)]
+    assert sorted(read[0], key=lambda row: row["path"]) == sorted(read[1], key=lambda row: row["path"])
+    assert {row["path"]: row["dv_offset"] for row in read[0]} == {
+        "a": None,
+        "ü%20b": None,
+        "c": None,
+        "d": 5,
+        "e": None,
+    }

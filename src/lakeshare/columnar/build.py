@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from lakeshare.columnar.bounds import BoundColumn, TableShape
-from lakeshare.columnar.checkpoint import rows_of_files
+from lakeshare.columnar.checkpoint import SMALL_BYTES, rows_of_files
 from lakeshare.columnar.part import write_part
 from lakeshare.columnar.predicate import ValueKind
 from lakeshare.columnar.source import DESCRIPTORS, Blob, FileGone, Unreadable, local_path, size_of
 from lakeshare.errors import Kind, LakeshareError
 
-APART_BYTES = 8 * 1024**2
-"""A checkpoint of up to this size, some ten thousand files, is built where it is asked for."""
+APART_BYTES = SMALL_BYTES
+"""A checkpoint of up to this size is built where it is asked for, which never takes datafusion."""
 TIMEOUT_SECONDS = 900
 
 

@@ -1,11 +1,13 @@
-"""Checkpoints in Parquet: their file actions as rows, their other actions as JSON lines, by way of datafusion.
+"""Checkpoints in Parquet: their file actions as rows, their other actions as JSON lines.
 
-This is the one file that calls datafusion. It raises nothing more telling than Exception, which is translated here.
+Large ones go by way of datafusion, which raises nothing more telling than Exception; that is translated here. Small
+ones are read by pyarrow alone: loading datafusion takes longer than that, and holds up everything else meanwhile.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from hashlib import md5, sha256
 from typing import Any
 
 import orjson
@@ -14,11 +16,13 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from lakeshare.columnar.rows import ROWS, ROWS_AT_ONCE, Commit, read_commit
-from lakeshare.columnar.source import Blob, Unreadable, local_path
+from lakeshare.columnar.source import Blob, Unreadable, local_path, size_of
 from lakeshare.columnar.text import json_of
 
 READING_THREADS = 2
 """How many row groups are decoded at once."""
+SMALL_BYTES = 8 * 1024**2
+"""A checkpoint of up to this size, some ten thousand files, is read by pyarrow alone."""
 _SMALL = ("protocol", "metaData", "txn", "domainMetadata")
 _VECTOR = {
     "dv_storage": ("storageType", "Utf8"),
@@ -74,17 +78,18 @@ def json_actions(commit: Commit) -> SmallActions:
     return SmallActions(tuple(lines), tuple(sidecars))
 
 
-def rows_of_files(blobs: Iterable[Blob]) -> Iterator[pa.RecordBatch]:
+def rows_of_files(blobs: Sequence[Blob]) -> Iterator[pa.RecordBatch]:
     """Yield the files of a whole checkpoint: its parts and sidecars in Parquet, or what it holds in JSON itself."""
+    read = small_rows if sum(size_of(blob) for blob in blobs) <= SMALL_BYTES else large_rows
     for blob in blobs:
         if blob.name.endswith(".json"):
             yield from read_commit(blob).rows()
         else:
-            yield from checkpoint_rows(blob)
+            yield from read(blob)
 
 
-def checkpoint_rows(blob: Blob) -> Iterator[pa.RecordBatch]:
-    """Yield the files of a checkpoint, or of a sidecar, in no order. Raises Unreadable."""
+def large_rows(blob: Blob) -> Iterator[pa.RecordBatch]:
+    """Yield the files of a checkpoint, or of a sidecar, in no order, by way of datafusion. Raises Unreadable."""
     with _parquet(blob) as file:
         schema = file.schema_arrow
     if "add" not in schema.names:
@@ -92,6 +97,39 @@ def checkpoint_rows(blob: Blob) -> Iterator[pa.RecordBatch]:
     fields = {field.name: field.type for field in schema.field("add").type}
     for batch in _stream(blob, _query(fields)):
         yield _as_rows(batch)
+
+
+def small_rows(blob: Blob) -> Iterator[pa.RecordBatch]:
+    """Yield the files of a checkpoint, or of a sidecar, by pyarrow alone. Raises Unreadable."""
+    with _parquet(blob) as file:
+        if "add" not in file.schema_arrow.names:
+            return
+        for batch in file.iter_batches(ROWS_AT_ONCE, columns=["add"]):
+            adds = batch.column("add")
+            adds = adds.filter(pc.is_valid(pc.struct_field(adds, "path")))
+            if len(adds):
+                yield _as_rows(pa.RecordBatch.from_pydict(_chosen(adds)))
+
+
+def _chosen(adds: pa.StructArray) -> dict[str, pa.Array]:
+    """Choose what a query of datafusion's would."""
+    paths = [path.encode() for path in pc.struct_field(adds, "path").to_pylist()]
+    vectors = _child(adds, "deletionVector")
+    found = {name: _child(adds, source) for name, (source, _) in _PLAIN.items()}
+    found |= {name: _child(vectors, source) for name, (source, _) in _VECTOR.items()}
+    return found | {
+        "path": _child(adds, "path"),
+        "partition": _child(adds, "partitionValues"),
+        "sha256": pa.array([sha256(path).hexdigest() for path in paths], pa.string()),
+        "md5": pa.array([md5(path, usedforsecurity=False).hexdigest() for path in paths], pa.string()),
+        "stats_parsed": _child(adds, "stats_parsed"),
+    }
+
+
+def _child(column: pa.Array, name: str) -> pa.Array:
+    """Return a field of a struct, null wherever the struct is; null itself where there is none such."""
+    there = pa.types.is_struct(column.type) and column.type.get_field_index(name) >= 0
+    return pc.struct_field(column, name) if there else pa.nulls(len(column))
 
 
 def _query(fields: dict[str, pa.DataType]) -> str:

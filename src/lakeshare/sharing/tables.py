@@ -5,6 +5,7 @@ is new in it is read on a thread, by way of `Tables.heavy`; that thread asks the
 """
 
 import asyncio
+import sys
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -33,6 +34,9 @@ T = TypeVar("T")
 
 HEAVY_THREADS = 2
 """Threads that read logs and write lines: more would only take Python's lock from the event loop."""
+LOCK_SECONDS = 0.001
+"""How long a thread may keep Python's lock while others wait. The loop takes it several times for a small request, each
+time from threads that would keep it for five times as long."""
 PAGE_ENTRIES = 1_000
 MAX_LOG_ENTRIES = 2_000_000
 """Most files of one log that are listed; Delta cleans a log after thirty days."""
@@ -119,6 +123,7 @@ class Tables:
         self.stores = stores
         self._elsewhere = elsewhere
         self.engine = Engine(folder)
+        sys.setswitchinterval(min(sys.getswitchinterval(), LOCK_SECONDS))
         self._threads = ThreadPoolExecutor(HEAVY_THREADS, thread_name_prefix="lakeshare-tables")
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._seen: OrderedDict[str, Seen] = OrderedDict()
