@@ -9,7 +9,7 @@ import click
 from lakeshare.cli.commands.table.places import entry_of, namespace_of, renamed_of
 from lakeshare.cli.commands.table.shown import Json, attributes, dotted, view_text
 from lakeshare.cli.commands.table.warehouse import ignore_existing
-from lakeshare.cli.errors import Misused, Missing, Refused
+from lakeshare.cli.errors import Missing, Misused, Refused
 from lakeshare.cli.flags import command
 from lakeshare.cli.groups import lazy_group
 from lakeshare.cli.output import Record, printable
