@@ -1,0 +1,121 @@
+"""A server killed at random under committing writers: what was acknowledged is there, nothing is half, all resolves."""
+
+import contextlib
+import itertools
+import os
+import random
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from tests.admin.client import Client
+from tests.live import LiveServer, running
+from tests.tables.lake import Lake, set_property
+from tests.tables.writers import Lost, Writer
+
+WAREHOUSE = "durable"
+TABLES = ("a", "b", "c")
+WRITERS = 6
+SHORT_ROUNDS = 4
+LONG_ROUNDS = 100
+
+
+@dataclass(slots=True)
+class Pairs:
+    """Commits a transaction over two tables again and again, and remembers what was said of each."""
+
+    name: str
+    chance: random.Random
+    numbers: Iterator[int] = field(default_factory=itertools.count)
+    acknowledged: dict[str, tuple[str, str]] = field(default_factory=dict)
+    unknown: dict[str, tuple[str, str]] = field(default_factory=dict)
+
+    def run(self, server: LiveServer, stop: threading.Event) -> None:
+        writer = Writer(server, WAREHOUSE)
+        while not stop.is_set():
+            key, pair = f"{self.name}-{next(self.numbers)}", tuple(self.chance.sample(TABLES, 2))
+            changes = [set_property(key, "x") | {"identifier": {"namespace": ["ns"], "name": table}} for table in pair]
+            both = pair[0], pair[1]
+            try:
+                status, _ = writer.send("POST", "/transactions/commit", {"table-changes": changes})
+            except Lost:
+                self.unknown[key] = both
+                break
+            if status == 204:
+                self.acknowledged[key] = both
+        writer.close()
+
+    def wrongs(self, held: dict[str, dict[str, str]]) -> list[str]:
+        lost = [key for key, pair in self.acknowledged.items() if not all(key in held[table] for table in pair)]
+        half = [key for key, pair in self.unknown.items() if (key in held[pair[0]]) != (key in held[pair[1]])]
+        return [f"lost {key}" for key in lost] + [f"half {key}" for key in half]
+
+
+class Killed(Exception):
+    """The server was killed, as it was to be."""
+
+
+def prepare(server: LiveServer) -> Lake:
+    lake = Lake(Client.root(server), WAREHOUSE)
+    if lake.call("GET", "/warehouses/{w}").status == 404:
+        lake.ok("POST", "/warehouses", {"name": WAREHOUSE})
+        where = lake.namespace("ns")
+        for table in TABLES:
+            lake.table(where, table)
+    return lake
+
+
+def held(lake: Lake) -> dict[str, dict[str, str]]:
+    """Load every table: each pointer must lead to the metadata file that was committed."""
+    found = {}
+    for table in TABLES:
+        loaded = lake.ok("GET", f"/{{w}}/namespaces/ns/tables/{table}")
+        found[table] = loaded["metadata"]["properties"]
+        page = lake.ok("GET", f"/{{w}}/namespaces/ns/tables/{table}/history")["versions"]
+        assert page[0]["metadata-location"] == loaded["metadata-location"]
+    return found
+
+
+def one_round(data: Path, writers: list[Pairs], chance: random.Random) -> None:
+    with contextlib.suppress(Killed), running(data) as server:
+        lake = prepare(server)
+        assert [line for writer in writers for line in writer.wrongs(held(lake))] == []
+        stop = threading.Event()
+        threads = [threading.Thread(target=writer.run, args=(server, stop)) for writer in writers]
+        for thread in threads:
+            thread.start()
+        time.sleep(chance.uniform(0.3, 1.2))
+        os.kill(server.process.pid, signal.SIGKILL)
+        server.process.wait()
+        stop.set()
+        for thread in threads:
+            thread.join()
+        raise Killed
+
+
+def run_rounds(data: Path, rounds: int) -> None:
+    chance = random.Random(11)
+    writers = [Pairs(f"w{number}", random.Random(number)) for number in range(WRITERS)]
+    for _ in range(rounds):
+        one_round(data, writers, chance)
+    with running(data) as server:
+        assert [line for writer in writers for line in writer.wrongs(held(prepare(server)))] == []
+    assert sum(len(writer.acknowledged) for writer in writers) >= rounds
+
+
+@pytest.mark.timeout(300)
+def test_commits_survive_kills(tmp_path: Path):
+    """A few kills under six writers of multi-table commits lose nothing acknowledged, and leave no half transaction."""
+    run_rounds(tmp_path / "data", SHORT_ROUNDS)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3600)
+def test_commits_survive_many_kills(tmp_path: Path):
+    """A hundred kills under six writers of multi-table commits lose nothing acknowledged."""
+    run_rounds(tmp_path / "data", LONG_ROUNDS)
