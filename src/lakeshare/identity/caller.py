@@ -26,13 +26,15 @@ class Caller:
     `user` is the user whose rights the key has, and `grants` are that user's policies; `limits` are the policies of
     the service accounts and sessions between the user and the key, each of which must allow as well. `of_root` says
     that the rights are root's. `holder` is the long-lived key behind a session, elsewhere the key itself (`:root` for
-    root); `session_policies` are the part of the limits that a session brought.
+    root); `session_policies` are the part of the limits that a session brought. `owner` is how what the user makes
+    remembers it, `NAME:UID`; empty for root and nobody.
     """
 
     kind: CallerKind
     name: str = ""
     user: str = ""
     of_root: bool = False
+    owner: str = ""
     groups: tuple[str, ...] = ()
     grants: CompiledPolicy = field(default=NO_POLICY, compare=False)
     limits: tuple[CompiledPolicy, ...] = field(default=(), compare=False)

@@ -34,7 +34,7 @@ class Holdings(Protocol):
         ...
 
     async def owner_of(self, bucket: str) -> str:
-        """Return the user that made a bucket, for policies that ask for it; empty where there is none."""
+        """Return who made a bucket, as a caller's `owner` has it, for policies that ask; empty where none is known."""
         ...
 
     async def look(self, bucket: str, key: str) -> None:
@@ -146,7 +146,7 @@ class Gate:
         policies = await self._policies(needs)
         asked = (caller.grants, *caller.limits, *policies.values())
         if any(policy.asks for policy in asked):
-            needs = [await self._with_facts(need, asked) for need in needs]
+            needs = [await self._with_facts(need, caller, asked) for need in needs]
         try:
             return authorise(caller, needs, admission.circumstances, policies, claims)
         except AccessDenied:
@@ -166,7 +166,7 @@ class Gate:
             return
         await self._holdings.look(*named)
 
-    async def _with_facts(self, need: Need, asked: Sequence[CompiledPolicy]) -> Need:
+    async def _with_facts(self, need: Need, caller: Caller, asked: Sequence[CompiledPolicy]) -> Need:
         """Add what policies ask for that must be read: tags of the object, the owner of the bucket."""
         named = bucket_and_key(need.resource)
         if named is None:
@@ -174,8 +174,11 @@ class Gate:
         facts = list(need.facts)
         if named[1] and any(policy.asks_tags for policy in asked):
             facts += [(EXISTING_TAG + key, value) for key, value in await self._holdings.tags_of(*named)]
-        if any(policy.asks_owner for policy in asked) and (owner := await self._holdings.owner_of(named[0])):
-            facts.append((BUCKET_OWNER, owner))
+        if any(policy.asks_owner for policy in asked):
+            owner = await self._holdings.owner_of(named[0])
+            name = owner.partition(":")[0]
+            if name and (name != caller.user or owner == caller.owner):  # a later user of the name is another
+                facts.append((BUCKET_OWNER, name))
         return need._replace(facts=tuple(facts))
 
     def _bear(self, now: float, access_key: str, peer: str) -> None:

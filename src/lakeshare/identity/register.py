@@ -33,7 +33,10 @@ ROOT_UID = "root"
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What stands behind a long-lived key. `flaw` says why the key does not count now, and is empty if it does."""
+    """What stands behind a long-lived key. `flaw` says why the key does not count now, and is empty if it does.
+
+    `owner` is the user as what it makes remembers it, `NAME:UID`: a later user of the same name is another.
+    """
 
     user: str
     uid: str
@@ -45,6 +48,7 @@ class Standing:
     session_epoch: str = ""
     expires_at: int | None = None
     flaw: str = ""
+    owner: str = ""
 
 
 class Register:
@@ -140,6 +144,7 @@ class Register:
             grants=union([*(self._compiled(name) for name in names), own_account()]),
             session_epoch=str(user.session_epoch),
             flaw="" if user.enabled else "the user is disabled",
+            owner=f"{user.name}:{user.uid}",
         )
 
     def _of_account(self, account: ServiceAccount, depth: int) -> Standing:
@@ -158,6 +163,7 @@ class Register:
             session_epoch=f"{parent.session_epoch}.{account.session_epoch}",
             expires_at=earliest(parent.expires_at, account.expires_at),
             flaw=parent.flaw or ("" if account.enabled else "the access key is disabled"),
+            owner=parent.owner,
         )
 
     def _compiled(self, name: str) -> CompiledPolicy:

@@ -114,6 +114,7 @@ class View:
             access_key,
             user=self.name_of(standing.user),
             of_root=standing.of_root,
+            owner=standing.owner,
             groups=standing.groups,
             grants=standing.grants,
             limits=tuple(compile_stored(text, _LIMIT) for text in texts),

@@ -220,7 +220,7 @@ class StoreHoldings:
             return ()
 
     async def owner_of(self, bucket: str) -> str:
-        """Return the user that made a bucket, for policies that ask for it; empty where there is none."""
+        """Return who made a bucket, for policies that ask for it; empty where nobody is known."""
         try:
             return (await self.store.document(bucket, OWNER_DOCUMENT)).decode()
         except (NoSuchDocument, NoSuchBucket):

@@ -107,6 +107,19 @@ def test_a_bucket_made_anew_has_its_new_owner(tenant: Callable[..., Client]):
     assert leo.raw("GET", "/handed-on/key").status == 403
 
 
+def test_a_later_user_of_the_name_inherits_nothing(server: LiveServer, tenant: Callable[..., Client]):
+    """Who is made under the name of a user that was removed does not have that one's buckets, but has its own."""
+    root, first = Client.root(server), tenant("again", "own-buckets")
+    assert first.raw("PUT", "/of-the-first").status == 200
+    assert first.raw("PUT", "/of-the-first/key", b"secret").status == 200
+    root.ok("DELETE", "/users/again")
+    second = tenant("again", "own-buckets")
+    for method, path in (("GET", "/of-the-first/key"), ("GET", "/of-the-first"), ("PUT", "/of-the-first/key")):
+        assert second.raw(method, path).status == 403, (method, path)
+    assert second.raw("PUT", "/of-the-second").status == 200
+    assert second.raw("PUT", "/of-the-second/key", b"x").status == 200
+
+
 def test_a_denial_by_owner_holds_too(server: LiveServer, tenant: Callable[..., Client]):
     """A Deny for all but the owner keeps out users that another policy lets in."""
     guard = {

@@ -33,7 +33,7 @@ async def list_buckets(room: Room, call: ListBuckets) -> tuple[Sequence[Bucket],
 
 @dataclass(frozen=True, slots=True)
 class CreateBucket:
-    """A new bucket. `owner` is the user that asks for it, which policies may ask for later; root owns none."""
+    """A new bucket. `owner` is who asks for it, as identity remembers users; policies may ask for it later."""
 
     bucket: str
     region: str = ""

@@ -50,7 +50,7 @@ def decode_create(call: Call) -> CreateBucket:
         raise AclNotSupported
     if call.headers.get("x-amz-bucket-object-lock-enabled", "false").lower() == "true":
         raise NotImplementedYet("object lock")
-    return CreateBucket(call.bucket, _location(call.document), call.user)
+    return CreateBucket(call.bucket, _location(call.document), call.owner)
 
 
 def _location(document: bytes) -> str:

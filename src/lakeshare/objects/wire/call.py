@@ -88,7 +88,7 @@ def _decode_repeated(text: str) -> str:
 class Call(NamedTuple):
     """A request that was found a route: everything a decoder may look at. `signed` is false for anonymous callers.
 
-    `user` is whose rights the caller has, and empty for root's and nobody's; operations with a document are told.
+    `owner` is the caller's user as what it makes remembers it, and empty for root; operations with a document are told.
     """
 
     target: Target
@@ -96,7 +96,7 @@ class Call(NamedTuple):
     headers: Mapping[str, str]
     signed: bool = False
     document: bytes = b""
-    user: str = ""
+    owner: str = ""
 
     @property
     def bucket(self) -> str:

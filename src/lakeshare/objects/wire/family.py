@@ -52,16 +52,16 @@ class S3Match:
     async def decode(self, admission: Admission, _early_body: bytes = b"") -> Operation:
         """Turn the head, and a bounded document where the operation takes one, into a value."""
         self.admission = admission
-        verified, headers, document, user = admission.verified, self.request.headers, b"", ""
+        verified, headers, document, owner = admission.verified, self.request.headers, b"", ""
         if verified is not None and verified.hoisted:  # a presigned URL may carry headers as parameters
             headers = {**verified.hoisted, **headers}
         if "x-amz-expected-bucket-owner" in headers:
             _check_owner(self.room, headers["x-amz-expected-bucket-owner"])
         if self.route.takes is Takes.DOCUMENT:
             document = await document_of(self.request, verified, self.route.name)
-            user = "" if admission.caller.of_root else admission.caller.user
+            owner = admission.caller.owner
         operation: Operation = self.route.decode(
-            Call(self.target, self.params, headers, verified is not None, document, user)
+            Call(self.target, self.params, headers, verified is not None, document, owner)
         )
         return operation
 
