@@ -56,6 +56,22 @@ async def test_a_table_is_reported_as_it_is(store: MemoryStore, inspector: Opene
     assert (found.min_reader_version, found.features, found.warnings) == (1, (), ())
 
 
+async def test_rows_are_counted_where_every_file_says_how_many_it_has(store: MemoryStore, inspector: OpenedTables):
+    """The rows of all files but those that vectors take away; without statistics nothing is claimed."""
+    features = ["deletionVectors"]
+    protocol = {"minReaderVersion": 3, "minWriterVersion": 7, "readerFeatures": features, "writerFeatures": features}
+    first, second = add(1, 10), add(2, 10)
+    first["add"] |= {"stats": '{"numRecords":7}'}
+    vector = {"storageType": "i", "pathOrInlineDv": "0" * 40, "sizeInBytes": 32, "cardinality": 2}
+    second["add"] |= {"stats": '{"numRecords":5}', "deletionVector": vector}
+    await write(store, 0, {"protocol": protocol}, COMMIT[1], first, second)
+    assert (await inspector.inspect(PLACE)).rows == 10
+    await write(store, 1, {"remove": {"path": "part-1.parquet", "dataChange": True}})
+    assert (await inspector.inspect(PLACE)).rows == 3
+    await write(store, 2, add(3, 10))
+    assert (await inspector.inspect(PLACE)).rows is None
+
+
 async def test_features_are_named(store: MemoryStore, inspector: OpenedTables):
     """What a reader must know is named, and of what the log alone needs nothing is said."""
     features = ["deletionVectors", "v2Checkpoint", "columnMapping"]

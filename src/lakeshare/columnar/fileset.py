@@ -80,6 +80,19 @@ class FileSet:
         """Return how much memory the set holds for good."""
         return sum(layer.part.memory_bytes + _mask_bytes(layer.standing) for layer in self.layers)
 
+    @property
+    def num_records(self) -> int | None:
+        """Return how many rows the table has by the statistics of its files; None where one of them says nothing."""
+        total = 0
+        for part, mask in ((layer.part, layer.standing) for layer in self.layers):
+            records, taken = part.column("records"), part.column("dv_cardinality")
+            if mask is not None:
+                records, taken = records.filter(pa.array(mask)), taken.filter(pa.array(mask))
+            if records.null_count:
+                return None
+            total += (pc.sum(records).as_py() or 0) - (pc.sum(taken).as_py() or 0)
+        return total
+
     def forward(self, commits: Sequence[Commit], make: MakePart) -> "FileSet":
         """Apply commits, oldest first: the newest action of each file wins."""
         won = newest([commit.keys for commit in commits])

@@ -34,5 +34,6 @@ class OpenedTables(LogNames):
             features=tuple(sorted(features_of_data(protocol))),
             files=snapshot.files.num_files,
             size_bytes=snapshot.files.size_bytes,
+            rows=await self._tables.of(here).heavy(lambda: snapshot.files.num_records),
             changes_recorded=feed_enabled(metadata),
         )

@@ -2,7 +2,8 @@
 
 import pytest
 
-from lakeshare.formats.delta.checksum import Checksum, check_sums, parse_checksum
+from lakeshare.formats.delta.actions import Metadata, Protocol
+from lakeshare.formats.delta.checksum import Checksum, check_state, check_sums, parse_checksum
 from lakeshare.formats.delta.errors import BrokenLog
 
 
@@ -28,3 +29,17 @@ def test_sums_that_differ_are_a_broken_log():
     check_sums(Checksum(10, 2), 5, 2, 10)
     with pytest.raises(BrokenLog, match="version 5 has 3 files"):
         check_sums(Checksum(10, 2), 5, 3, 10)
+
+
+def test_a_state_that_differs_is_a_broken_log():
+    """The protocol and the metadata must be those that the writer said, in whatever order features stand."""
+    one = Protocol(3, 7, ("a", "b"), ("a", "b"))
+    table = Metadata("i", "{}", ("p",), {"k": "v"})
+    said = Checksum(10, 2, table, Protocol(3, 7, ("b", "a"), ("b", "a")))
+    check_state(said, 5, one, table)
+    check_state(Checksum(10, 2), 5, one, table)
+    with pytest.raises(BrokenLog, match="version 5 has another protocol"):
+        check_state(said, 5, Protocol(3, 7, ("a",), ("a",)), table)
+    for other in (Metadata("j", "{}", ("p",), {"k": "v"}), Metadata("i", "{}", ("p",), {"k": "w"})):
+        with pytest.raises(BrokenLog, match="version 5 has other metadata"):
+            check_state(said, 5, one, other)

@@ -48,7 +48,7 @@ class Outcome:
 def upload(provider: Provider, folder: Path, prefix: str) -> None:
     """Put a table's files into the bucket, as they lie on disk."""
     for path in sorted(folder.rglob("*")):
-        if path.is_file() and not path.name.endswith(".crc"):
+        if path.is_file() and not path.name.startswith("."):
             provider.put(f"{prefix}/{path.relative_to(folder)}", path.read_bytes())
 
 

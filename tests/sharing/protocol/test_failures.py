@@ -176,6 +176,28 @@ def test_a_sidecar_that_is_missing_is_named(provider: Provider):
     right_or_refused(mine, "sided", 1, "gone.parquet")
 
 
+def test_a_log_that_is_not_what_its_checksum_says_is_refused(provider: Provider):
+    """A checksum is held against each version that is opened; one that cannot be read says nothing."""
+    provider.write("summed", pd.DataFrame({"n": [1]}))
+    (name,) = (uri.split(f"{provider.bucket}/")[1] for uri in provider.table("summed").file_uris())
+    size = provider.s3.head_object(Bucket=provider.bucket, Key=name)["ContentLength"]
+    right = {"tableSizeBytes": size, "numFiles": 1}
+    where = "summed/_delta_log/00000000000000000000.crc"
+    for said, text in (
+        ({**right, "numFiles": 2}, "its checksum says 2 files"),
+        ({**right, "protocol": {"minReaderVersion": 1, "minWriterVersion": 1}}, "another protocol"),
+        ({**right, "metadata": METADATA["metaData"]}, "other metadata"),
+    ):
+        provider.put(where, json.dumps(said).encode())
+        with pytest.raises(AssertionError, match=text):
+            provider.share("summed", summed="summed")
+    for said in (b"{", json.dumps(right).encode()):
+        provider.put(where, said)
+        provider.share("summed", summed="summed")
+        assert len(files_of(provider.token("summed").lines("summed"))) == 1
+        provider.admin("DELETE", "/shares/summed")
+
+
 def test_a_recipient_reads_whole_versions_while_the_table_is_rewritten_and_vacuumed(provider: Provider, tmp_path: Path):
     """Every read is of one version: all of its rows, and no others."""
     provider.write("stormy", _version(0))

@@ -81,6 +81,30 @@ def test_changes_as_the_connector_asks_for_them(reader: Recipient):
             assert {"version", "timestamp", "id"} <= set(said)
 
 
+def test_what_concerns_the_log_alone_is_not_said(provider: Provider):
+    """Row ids, in-commit times and sorts of checkpoints: a connector makes a log of our lines that has none of them."""
+    features = ["rowTracking", "domainMetadata", "inCommitTimestamp"]
+    settings = {"delta.enableRowTracking": "true", "delta.rowTracking.materializedRowIdColumnName": "_row",
+                "delta.enableInCommitTimestamps": "true", "delta.enableChangeDataFeed": "true"}  # fmt: skip
+    schema = '{"type":"struct","fields":[{"name":"n","type":"long","nullable":true,"metadata":{}}]}'
+    metadata = {"id": "5a0b4c58-54b2-4c5c-8c1f-5a52bd9ce9f1", "format": {"provider": "parquet", "options": {}},
+                "schemaString": schema, "partitionColumns": [], "configuration": settings}  # fmt: skip
+    provider.put("rows/one.parquet", b"PAR1")
+    add = {"path": "one.parquet", "partitionValues": {}, "size": 4, "modificationTime": 1, "dataChange": True}
+    provider.log(
+        "rows",
+        0,
+        {"commitInfo": {"inCommitTimestamp": 1_700_000_000_000}},
+        {"protocol": {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": features}},
+        {"metaData": metadata},
+        {"add": {**add, "baseRowId": 0, "defaultRowCommitVersion": 0}},
+    )
+    provider.share("rows", t="rows")
+    head, said = lines_of(provider.token("rows").get("/shares/rows/schemas/default/tables/t/metadata", BOTH))
+    assert head["protocol"]["deltaProtocol"]["writerFeatures"] == ["domainMetadata"]
+    assert said["metaData"]["deltaMetadata"]["configuration"] == {"delta.enableChangeDataFeed": "true"}
+
+
 @pytest.mark.skipif(not VECTORS.exists(), reason="the golden tables are not beside the repository")
 def test_a_table_with_deletion_vectors(provider: Provider, tmp_path: Path):
     """The vector is an absolute one by URL, with an id of its own, read by one ranged GET; parquet is refused."""

@@ -41,6 +41,14 @@ def parse_checksum(data: bytes) -> Checksum | None:
     )
 
 
+def check_state(found: Checksum, version: int, protocol: Protocol, metadata: Metadata) -> None:
+    """Hold the protocol and the metadata of a version against its checksum. Raises BrokenLog when they differ."""
+    if found.protocol is not None and _facts_of(found.protocol) != _facts_of(protocol):
+        raise BrokenLog(f"version {version} has another protocol than its checksum says")
+    if found.metadata is not None and _told_by(found.metadata) != _told_by(metadata):
+        raise BrokenLog(f"version {version} has other metadata than its checksum says")
+
+
 def check_sums(found: Checksum, version: int, num_files: int, table_size_bytes: int) -> None:
     """Hold what was read against a version's checksum. Raises BrokenLog when they differ."""
     if (found.num_files, found.table_size_bytes) == (num_files, table_size_bytes):
@@ -49,6 +57,15 @@ def check_sums(found: Checksum, version: int, num_files: int, table_size_bytes: 
         f"version {version} has {num_files} files of {table_size_bytes} bytes, "
         f"and its checksum says {found.num_files} files of {found.table_size_bytes} bytes"
     )
+
+
+def _facts_of(protocol: Protocol) -> tuple[object, ...]:
+    features = (frozenset(each or ()) for each in (protocol.reader_features, protocol.writer_features))
+    return protocol.min_reader_version, protocol.min_writer_version, *features
+
+
+def _told_by(metadata: Metadata) -> tuple[object, ...]:
+    return metadata.id, metadata.schema_string, metadata.partition_columns, dict(metadata.configuration)
 
 
 def _is_count(value: object) -> bool:

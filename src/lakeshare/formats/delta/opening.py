@@ -19,6 +19,7 @@ from lakeshare.columnar.rows import Commit, read_commit, read_lines
 from lakeshare.columnar.shelf import DISK_BYTES, Shelf
 from lakeshare.columnar.source import Blob, FileGone, TableFiles, Unreadable, open_blob
 from lakeshare.formats.delta.actions import Action, CommitInfo, Metadata
+from lakeshare.formats.delta.checksum import check_state, check_sums, parse_checksum
 from lakeshare.formats.delta.decoding import decode_line
 from lakeshare.formats.delta.errors import BrokenLog, MissingCommit, VersionGone
 from lakeshare.formats.delta.history import History, file_times, in_commit_times
@@ -26,6 +27,7 @@ from lakeshare.formats.delta.paths import (
     LAST_CHECKPOINT,
     LOG_FOLDER,
     SIDECAR_FOLDER,
+    checksum_name,
     commit_name,
     just_before,
     sidecar_name,
@@ -49,6 +51,8 @@ MAX_IN_MEMORY = 65_536
 MAX_TORN = 3
 """How many unreadable checkpoints are passed over before a table is given up."""
 MAX_SIDECARS = 100_000
+MAX_CHECKSUM_BYTES = 16 * 1024**2
+"""Of a checksum file, which may list the files of a small table; a longer one is cut, and says nothing."""
 MAX_HINT_BYTES = 16 * 1024**2
 """`_last_checkpoint` may carry a whole schema; more than this is no hint."""
 
@@ -122,6 +126,7 @@ def open_snapshot(
         found = warm_snapshot(engine, table, log, wanted)
         if found is None:
             found = _moved(engine, table, files, log, wanted) or _read(engine, files, log, wanted)
+            _check(files, log, found)
         engine.snapshots.keep(table, found)
     return found
 
@@ -147,6 +152,20 @@ def history_of(files: TableFiles, log: LogListing, metadata: Metadata) -> Histor
     Asking blocks wherever a commit must be read.
     """
     return History(file_times(log.commits.values()), in_commit_times(metadata), cache(partial(commit_time, files)))
+
+
+def _check(files: TableFiles, log: LogListing, found: Snapshot) -> None:
+    """Hold a snapshot against the checksum of its version, if the listing shows one. Raises BrokenLog."""
+    if found.version not in log.checksums:
+        return
+    try:
+        with open_blob(files.read(checksum_name(found.version))) as file:
+            said = parse_checksum(file.read(MAX_CHECKSUM_BYTES))
+    except FileGone:
+        return
+    if said is not None:
+        check_state(said, found.version, found.state.protocol, found.state.metadata)
+        check_sums(said, found.version, found.files.num_files, found.files.size_bytes)
 
 
 def _agrees(snapshot: Snapshot, log: LogListing) -> bool:

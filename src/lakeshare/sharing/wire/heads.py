@@ -16,9 +16,23 @@ from lakeshare.formats.delta.protocol import LOG_FEATURES
 from lakeshare.formats.delta.snapshot import Snapshot
 from lakeshare.sharing.model.asking import ResponseFormat
 
-_HIDDEN_FEATURES = LOG_FEATURES | {"inCommitTimestamp", "inCommitTimestamp-preview", "vacuumProtocolCheck"}
-"""Features of the log alone. A client makes a log of its own from our lines, which has none of them."""
-_HIDDEN_SETTINGS = ("delta.enableInCommitTimestamps", "delta.inCommitTimestampEnablement", "delta.checkpointPolicy")
+_HIDDEN_FEATURES = LOG_FEATURES | {
+    "inCommitTimestamp",
+    "inCommitTimestamp-preview",
+    "vacuumProtocolCheck",
+    "rowTracking",
+}
+"""Features of the log alone. A client makes a log of its own from our lines, which has none of them.
+
+The ids of rows are among them: Spark refuses a table that says it tracks rows when a file has no first id.
+"""
+_HIDDEN_SETTINGS = (
+    "delta.enableInCommitTimestamps",
+    "delta.inCommitTimestampEnablement",
+    "delta.checkpointPolicy",
+    "delta.enableRowTracking",
+    "delta.rowTracking",
+)
 SCHEMAS_REMEMBERED = 64
 """Schemas that are kept as clients of the parquet format are told them."""
 _KEPT_METADATA = frozenset({"comment"})
