@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from lakeshare.errors import LakeshareError
 from lakeshare.http.request import Request
+from lakeshare.identity.sigv4 import plain
 from lakeshare.identity.sigv4.canonical import canonical_pairs
 from lakeshare.identity.sigv4.keys import Credentials
 from lakeshare.identity.sigv4.plain import verify_plain
@@ -75,6 +76,46 @@ def test_unknown_keys_are_not_accepted() -> None:
     other = Signer(Credentials("AKIANOBODY", Secret("no identity has this secret")))
     asked = request("GET", other.presign("GET", f"{HOST}/b/k", NOW, 60))
     assert verify_plain(asked, keys, NOW) is None
+
+
+def test_a_url_that_held_once_is_asked_for_its_time_and_its_key_each_time() -> None:
+    """A URL used again is judged by the clock, and by the secret that its key has now."""
+    asked = request("GET", SIGNER.presign("GET", f"{HOST}/b/again", NOW, 60))
+    first = verify_plain(asked, keys, NOW)
+    assert first is not None
+    assert verify_plain(asked, keys, NOW + 60) == first
+    for at in (NOW + 60.5, NOW - 901):
+        assert verify_plain(asked, keys, at) is None
+    for secret in (None, Secret("another")):
+        assert verify_plain(asked, lambda _, secret=secret: secret, NOW) is None
+    assert verify_plain(asked, keys, NOW) == first
+
+
+def test_a_url_that_held_once_says_nothing_of_others() -> None:
+    """Another method, path, host or signature, or a head that is odd, is judged as if nothing had come before."""
+    url = SIGNER.presign("GET", f"{HOST}/b/one", NOW, 60)
+    assert verify_plain(request("GET", url), keys, NOW) is not None
+    last = "0" if url[-1] != "0" else "1"
+    for method, other, headers in (
+        ("PUT", url, {}),
+        ("GET", url.replace("/b/one", "/b/two"), {}),
+        ("GET", url, {"host": "127.0.0.1:9001"}),
+        ("GET", url[:-1] + last, {}),
+        ("GET", url, {"x-amz-acl": "private"}),
+    ):
+        assert verify_plain(request(method, other, headers), keys, NOW) is None
+
+
+def test_few_urls_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is remembered has a bound, in number and in length."""
+    monkeypatch.setattr(plain, "_held", {})
+    monkeypatch.setattr(plain, "URLS_REMEMBERED", 3)
+    for number in range(9):
+        assert verify_plain(request("GET", SIGNER.presign("GET", f"{HOST}/b/{number}", NOW, 60)), keys, NOW)
+    assert len(plain._held) == 3
+    long = request("GET", SIGNER.presign("GET", f"{HOST}/b/{'k' * plain.URL_LIMIT}", NOW, 60))
+    assert verify_plain(long, keys, NOW)
+    assert all(url[1] != long.raw_path for url in plain._held)
 
 
 LETTERS = "aAxX-Z019%2Ff=&~._"

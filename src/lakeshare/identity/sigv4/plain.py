@@ -2,12 +2,17 @@
 
 One pattern recognises them whole, in half the time of taking them apart. `presigned.py` is the law: what is accepted
 here it accepts with the same answer, and all that is not accepted here, for whatever reason, is left to it.
+
+A URL is used again and again: readers of a table ask for one stretch of a file after the other. What its signature was
+made of never changes, so one that held once, for the same method, path, query, host and secret, holds again: only the
+time and the key's secret are looked at anew.
 """
 
 import re
 from functools import lru_cache
 from hashlib import sha256
 from hmac import compare_digest
+from typing import NamedTuple
 from urllib.parse import unquote
 
 from lakeshare.http.request import Request
@@ -20,6 +25,12 @@ from lakeshare.identity.sigv4.timestamps import SKEW_LIMIT_SECONDS, parse_timest
 from lakeshare.identity.sigv4.verified import DECOY, KeyLookup, Verified
 from lakeshare.settings import Secret
 
+URLS_REMEMBERED = 4096
+"""URLs whose signatures held, at hand at once; the oldest go first."""
+
+URL_LIMIT = 1024
+"""Longest path and query of a URL that is remembered, in characters."""
+
 _WORD = r"[A-Za-z0-9\-._~]"
 _OTHER = rf"(?:&(?!(?i:x-amz-))[a-z][A-Za-z0-9\-]{{0,63}}={_WORD}{{0,256}})?"
 """One more parameter may follow the signature's own: its first letter sorts it behind them."""
@@ -31,10 +42,48 @@ _FORM = re.compile(
 )
 
 
+class _Held(NamedTuple):
+    """A signature that held: under which secret, and between which times."""
+
+    secret: Secret
+    scope: Scope
+    signed_at: int
+    expires_at: int
+
+
+_Url = tuple[str, str, str, str]
+_held: dict[_Url, _Held] = {}
+
+
 def verify_plain(request: Request, keys: KeyLookup, now: float) -> Verified | None:
     """Return who signed a request by a presigned URL of the plain form; None leaves it to `verify_presigned`."""
+    if not request.raw_query.startswith("X-Amz-Algorithm=") or not _is_plain(request):
+        return None
+    url = (request.method, request.raw_path, request.raw_query, request.headers["host"])
+    if (held := _held.get(url)) is not None and held.signed_at <= now + SKEW_LIMIT_SECONDS and now <= held.expires_at:
+        secret = keys(held.scope.access_key)
+        return _verified(request, held) if secret == held.secret else None
+    held = _hold(request, keys, now)
+    return None if held is None else _verified(request, _remembered(url, held))
+
+
+def _remembered(url: _Url, held: _Held) -> _Held:
+    if len(url[1]) + len(url[2]) <= URL_LIMIT:
+        while len(_held) >= URLS_REMEMBERED:
+            _held.pop(next(iter(_held)), None)
+        _held[url] = held
+    return held
+
+
+def _verified(request: Request, held: _Held) -> Verified:
+    scope, payload = held.scope, read_payload(UNSIGNED_PAYLOAD, request.headers, None)
+    return Verified(scope.access_key, scope.service, scope.region, payload, presigned=True, expires_at=held.expires_at)
+
+
+def _hold(request: Request, keys: KeyLookup, now: float) -> _Held | None:
+    """Reckon the signature of a URL of the plain form; None where it does not hold, or must be looked at closer."""
     form = _FORM.fullmatch(request.raw_query)
-    if form is None or not _is_plain(request):
+    if form is None:
         return None
     query, credential, timestamp, life, signature = form.groups()
     try:
@@ -50,8 +99,7 @@ def verify_plain(request: Request, keys: KeyLookup, now: float) -> Verified | No
     expected = _signature(request, DECOY if secret is None else secret, scope, timestamp, query)
     if not compare_digest(expected, signature) or secret is None:
         return None
-    payload = read_payload(UNSIGNED_PAYLOAD, request.headers, None)
-    return Verified(scope.access_key, scope.service, scope.region, payload, presigned=True, expires_at=expires_at)
+    return _Held(secret, scope, signed_at, expires_at)
 
 
 def _is_plain(request: Request) -> bool:
