@@ -207,6 +207,7 @@ def test_maintenance_is_chosen_at_every_place(quick: Typed, warehouse: str, orde
     lines = quick("table", "maintenance", "info", orders).lines
     assert any(line.split() == ["icebergSnapshotManagement", "minSnapshotsToKeep", "1", "default"] for line in lines)
     quick("table", "maintenance", "info", "lake")
+    assert quick("table", "warehouse", "maintenance", "info", "lake", warehouse).out
 
 
 def test_maintenance_is_run_and_reported(quick: Typed, orders: str):

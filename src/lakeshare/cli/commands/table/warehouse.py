@@ -26,6 +26,7 @@ warehouse = lazy_group(
         "list": (f"{_HERE}:list_", "List warehouses."),
         "info": (_HERE, "Show a warehouse."),
         "remove": (_HERE, "Remove a warehouse; its bucket stays without --purge."),
+        "maintenance": ("lakeshare.cli.commands.table.maintenance", "The same as `table maintenance`."),
     },
 )
 

@@ -1,0 +1,77 @@
+"""What was to be done is done, whatever becomes of the server in between."""
+
+import json
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+from pyiceberg.catalog import load_catalog
+
+from tests.admin.client import Client
+from tests.live import LiveServer, running
+
+PATIENCE_SECONDS = 60
+ROWS = pa.table({"id": pa.array([1, 2, 3], pa.int64())})
+RUN = "/_iceberg/v1/warehouses/kept/namespaces/ns/tables/{}/maintenance/icebergSnapshotManagement/run"
+
+
+def until(holds: Callable[[], bool]) -> None:
+    """Wait until something holds."""
+    end = time.monotonic() + PATIENCE_SECONDS
+    while not holds():
+        assert time.monotonic() < end, "it did not come to hold in time"
+        time.sleep(0.2)
+
+
+def loaded(server: LiveServer, table: str) -> dict[str, object]:
+    """Load a table."""
+    answer = Client.root(server).raw("GET", f"/_iceberg/v1/kept/namespaces/ns/tables/{table}")
+    return answer.json["metadata"]
+
+
+def keys(server: LiveServer) -> int:
+    """Count the objects of the warehouse."""
+    return Client.root(server).raw("GET", "/kept?list-type=2").body.count(b"<Key>")
+
+
+def fill(server: LiveServer) -> None:
+    """Make a table with old snapshots, and one that is dropped."""
+    Client.root(server).raw("POST", "/_iceberg/v1/warehouses", json.dumps({"name": "kept"}).encode())
+    catalog = load_catalog(
+        "kept",
+        **{
+            "type": "rest",
+            "uri": f"{server.endpoint}/_iceberg",
+            "warehouse": "kept",
+            "rest.sigv4-enabled": "true",
+            "rest.signing-name": "s3tables",
+            "rest.signing-region": "local",
+            "s3.endpoint": server.endpoint,
+            "client.access-key-id": server.access_key,
+            "client.secret-access-key": server.secret_key,
+        },
+    )
+    catalog.create_namespace("ns")
+    table = catalog.create_table("ns.old", ROWS.schema, properties={"history.expire.max-snapshot-age-ms": "1"})
+    table.append(ROWS)
+    table.overwrite(ROWS)
+    catalog.create_table("ns.gone", ROWS.schema).append(ROWS)
+    catalog.purge_table("ns.gone")
+
+
+def test_a_killed_server_takes_up_what_it_had_to_do(tmp_path: Path):
+    """A purge and a run that were asked for just before kill -9 are done after the next start."""
+    data = tmp_path / "data"
+    with running(data, ended_by_test=True) as server:
+        fill(server)
+        asked = Client.root(server).raw("POST", RUN.format("old"), b"{}")
+        assert asked.status == 202
+        server.process.send_signal(signal.SIGKILL)
+        server.process.wait()
+    with running(data) as server:
+        until(lambda: len(loaded(server, "old")["snapshots"]) == 1)  # type: ignore[arg-type]
+        # A metadata file for each of five commits; of the last snapshot its list, two manifests at most, one data file.
+        until(lambda: keys(server) <= 5 + 4)
+        assert loaded(server, "old")["snapshots"]
