@@ -31,10 +31,13 @@ def settings(connection: Connection, wanted: Wanted, jars: Sequence[Path], work:
     found = _engine(wanted, jars, work) | _objects(connection)
     if wanted.warehouse:
         found |= _catalog(connection, wanted.warehouse)
-    if connection.ca_file:
-        options = trust_options(work)
-        found |= {"spark.driver.extraJavaOptions": options, "spark.executor.extraJavaOptions": options}
     return found | dict(wanted.more)
+
+
+def with_java_options(found: Mapping[str, str], options: Sequence[str]) -> dict[str, str]:
+    """Return settings that give further options to Java, besides those that are there."""
+    names = ("spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions") if options else ()
+    return {**found, **{name: " ".join([*options, *filter(None, [found.get(name)])]) for name in names}}
 
 
 def _engine(wanted: Wanted, jars: Sequence[Path], work: Path) -> dict[str, str]:
@@ -106,18 +109,6 @@ def _catalog(connection: Connection, warehouse: str) -> dict[str, str]:
     }
     prefix = f"spark.sql.catalog.{CATALOG}"
     return {prefix: "org.apache.iceberg.spark.SparkCatalog"} | {f"{prefix}.{n}": v for n, v in options.items()}
-
-
-TRUST_FILE = "trust.p12"
-TRUST_PASSWORD = "changeit"  # noqa: S105 - certificates are public; Java wants a word for the file nevertheless
-
-
-def trust_options(work: Path) -> str:
-    """Return what tells Java to trust the authorities in a session's folder."""
-    return (
-        f"-Djavax.net.ssl.trustStore={work / TRUST_FILE} -Djavax.net.ssl.trustStoreType=PKCS12 "
-        f"-Djavax.net.ssl.trustStorePassword={TRUST_PASSWORD}"
-    )
 
 
 def properties(found: Mapping[str, str]) -> str:

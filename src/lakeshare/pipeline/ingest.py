@@ -42,6 +42,7 @@ def ingest(session: Any, job: Ingest, told: Told = SILENT) -> IngestReport:
             raise NoSource(f"{job.source.text} has no rows", "Nothing was written. Look at the files, and --no-header.")
         kept = job.shelf.keep(session, rows, f"{job.target.name}-{run}") if count.bad else ""
         _permit(job, count, kept)
+        _divisible(job, rows.good)
         told.step(f"writing {job.target.text}")
         table.write(_aligned(rows.good, job, existing), job.mode, job.partition_by, run)
         written = table.written(run)
@@ -78,6 +79,16 @@ def _permit(job: Ingest, count: Count, kept: str) -> None:
     allowed = count.all - 1 if job.max_rejected is None else job.max_rejected
     if count.bad > allowed:
         raise TooManyRejected(count.bad, count.all, allowed, kept)
+
+
+def _divisible(job: Ingest, frame: Any) -> None:
+    """Stop where the table is to be partitioned by a column that is not there."""
+    known = {name.lower() for name in frame.columns}
+    if absent := [name for name in job.partition_by if name.lower() not in known]:
+        raise SchemaMismatch(
+            f"there is no column {', '.join(absent)} to partition by; there are {', '.join(frame.columns)}",
+            "Name columns of the rows: --partition-by COLUMN,...",
+        )
 
 
 def _aligned(frame: Any, job: Ingest, existing: Any | None) -> Any:

@@ -17,7 +17,9 @@ from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
 from lakeshare.pipeline.errors import NoSpark
+from lakeshare.pipeline.java import is_of_wheel
 from lakeshare.pipeline.progress import SILENT, Told
+from lakeshare.pipeline.trust import machine_bundle, write_trust
 
 FOLDER = "spark-jars"
 IVY_SETTINGS = "LAKESHARE_IVY_SETTINGS"
@@ -126,8 +128,9 @@ def _fetch(missing: list[Jar], folder: Path, java: Path, environ: Mapping[str, s
 def _run_ivy(missing: list[Jar], work: Path, java: Path, environ: Mapping[str, str], told: Told) -> str:
     """Let Ivy fetch the jars below a folder, and return what it said."""
     (work / "ivy.xml").write_text(_module(missing))
+    bundle = machine_bundle(environ) if is_of_wheel(java) else None
     command = [
-        str(java / "bin/java"), "-cp", _ivy_path(), "org.apache.ivy.Main", "-ivy", str(work / "ivy.xml"),
+        str(java / "bin/java"), *(write_trust(bundle, work) if bundle else []), "-cp", _ivy_path(), "org.apache.ivy.Main", "-ivy", str(work / "ivy.xml"),
         "-cache", str(work / "cache"), "-confs", "default", "-types", "jar",
         "-retrieve", str(work / "jars/[artifact]-[revision].[ext]"),
     ]  # fmt: skip
@@ -156,7 +159,7 @@ def _ivy_path() -> str:
 def _module(missing: list[Jar]) -> str:
     lines = (
         f"<dependency org={quoteattr(jar.organisation)} name={quoteattr(jar.name)} rev={quoteattr(jar.version)} "
-        'transitive="false" conf="default->master"/>'
+        'transitive="false" conf="default->master(default)"/>'
         for jar in missing
     )
     return (

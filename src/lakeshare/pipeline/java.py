@@ -21,6 +21,8 @@ SYSTEM_LIMIT = 64
 """Most folders of the system's Javas that are looked at."""
 ASK_SECONDS = 30
 
+_FOLDER = "java"
+
 _VERSION = re.compile(r'version "(\d+)')
 _WRAPPER = """#!/bin/sh
 # The runtime of the wheel lacks a module that Spark asks for and can do without.
@@ -62,6 +64,11 @@ def version_of(java: Path) -> str:
     return found[1] if found else ""
 
 
+def is_of_wheel(home: Path) -> bool:
+    """Say whether a JAVA_HOME is the one that was made for the wheel."""
+    return home.name == _FOLDER and not (home / "lib").exists()
+
+
 def java_of_wheel(cache: Path) -> Path:
     """Return the JAVA_HOME of the wheel, with a `java` that leaves out what its runtime lacks."""
     found = importlib.util.find_spec(WHEEL)
@@ -72,7 +79,7 @@ def java_of_wheel(cache: Path) -> Path:
             "or take the one that comes as a wheel: pip install 'lakeshare[spark]'",
         )
     runtime = Path(found.submodule_search_locations[0]) / "java-runtime"
-    home = cache / "java"
+    home = cache / _FOLDER
     wrapper = home / "bin/java"
     text = _WRAPPER.format(java=runtime / "bin/java")
     if not (wrapper.exists() and wrapper.read_text() == text):

@@ -14,8 +14,9 @@ from lakeshare.pipeline import conf
 from lakeshare.pipeline.connection import Connection
 from lakeshare.pipeline.errors import Misused, NoSpark
 from lakeshare.pipeline.jars import jars
-from lakeshare.pipeline.java import find_java
+from lakeshare.pipeline.java import find_java, is_of_wheel
 from lakeshare.pipeline.progress import SILENT, Told
+from lakeshare.pipeline.trust import machine_bundle, write_trust
 
 LOG_NAME = "spark.log"
 STOP_SECONDS = 30
@@ -45,9 +46,8 @@ def spark_session(
     told.step("starting Spark")
     with tempfile.TemporaryDirectory(prefix="lakeshare-spark-") as folder:
         work = Path(folder)
-        if connection.ca_file:
-            _write_trust(Path(connection.ca_file), work / conf.TRUST_FILE)
         chosen = conf.settings(connection, wanted, found, work)
+        chosen = conf.with_java_options(chosen, _trust(connection, java, work, environ))
         log = cache / LOG_NAME
         with _gateway(chosen, java, work, log) as gateway:
             yield from _session(gateway, log)
@@ -117,18 +117,12 @@ def _environment(java: Path, arguments: str) -> Iterator[None]:
                 os.environ[name] = value
 
 
-def _write_trust(pem: Path, target: Path) -> None:
-    """Write the authorities of a PEM file as Java reads them."""
-    from cryptography import x509  # noqa: PLC0415 - only for a server with an authority of its own
-    from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, pkcs12  # noqa: PLC0415
-
-    try:
-        found = x509.load_pem_x509_certificates(pem.read_bytes())
-    except (OSError, ValueError) as reason:
-        raise Misused(f"{pem} holds no certificates: {reason}", "Give a PEM file: --ca-cert FILE") from None
-    named = [pkcs12.PKCS12Certificate(one, f"authority-{at}".encode()) for at, one in enumerate(found)]
-    word = BestAvailableEncryption(conf.TRUST_PASSWORD.encode())
-    target.write_bytes(pkcs12.serialize_java_truststore(named, word))
+def _trust(connection: Connection, java: Path, work: Path, environ: Mapping[str, str]) -> list[str]:
+    """Return the words that tell Java whom to trust, where it is to be told."""
+    if connection.ca_file:
+        return write_trust(Path(connection.ca_file), work)
+    bundle = machine_bundle(environ) if connection.is_encrypted and is_of_wheel(java) else None
+    return write_trust(bundle, work) if bundle else []
 
 
 def _not_started(log: Path) -> NoSpark:
