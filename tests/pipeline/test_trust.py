@@ -24,7 +24,7 @@ def test_a_file_without_certificates_is_told(tmp_path: Path):
     """What is no PEM file of certificates, or is not there, is refused by its name."""
     path = tmp_path / "nothing.pem"
     for _ in range(2):
-        with pytest.raises(Misused, match="nothing.pem holds no certificates"):
+        with pytest.raises(Misused, match=r"nothing\.pem holds no certificates"):
             write_trust(path, tmp_path)
         path.write_text("nothing")
 

@@ -130,7 +130,8 @@ def _run_ivy(missing: list[Jar], work: Path, java: Path, environ: Mapping[str, s
     (work / "ivy.xml").write_text(_module(missing))
     bundle = machine_bundle(environ) if is_of_wheel(java) else None
     command = [
-        str(java / "bin/java"), *(write_trust(bundle, work) if bundle else []), "-cp", _ivy_path(), "org.apache.ivy.Main", "-ivy", str(work / "ivy.xml"),
+        str(java / "bin/java"), *(write_trust(bundle, work) if bundle else []),
+        "-cp", _ivy_path(), "org.apache.ivy.Main", "-ivy", str(work / "ivy.xml"),
         "-cache", str(work / "cache"), "-confs", "default", "-types", "jar",
         "-retrieve", str(work / "jars/[artifact]-[revision].[ext]"),
     ]  # fmt: skip
