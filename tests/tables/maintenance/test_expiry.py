@@ -192,6 +192,15 @@ async def test_what_is_enabled_above_is_done_for_the_tables_below(lake: Lake):
     assert await schedule(lake.room) == 1
 
 
+async def test_what_was_chosen_for_a_namespace_goes_with_it(lake: Lake):
+    """A namespace that is made again under the same name begins without choices."""
+    chosen = Choices(snapshots_enabled=True)
+    puts = (CHOICES.put(chosen, "namespace", lake.warehouse.id, name) for name in ("ns", "gone"))
+    await lake.state.commit(Transaction(changes=tuple(puts)))
+    await schedule(lake.room)
+    assert [each.name for each in (await CHOICES.page(lake.state)).items] == ["ns"]
+
+
 async def test_what_is_due_for_a_table_that_is_gone_is_forgotten(lake: Lake):
     """A table that does not exist any more has nothing to be done for it."""
     table = await lake.table()

@@ -1,10 +1,13 @@
 """What drops and removals leave to do."""
 
+from typing import Any
+
 import pytest
 
 from lakeshare.state.port import Transaction
 from lakeshare.storage.errors import NoSuchBucket
 from lakeshare.storage.port import Delete
+from lakeshare.tables.errors import BadRequest
 from lakeshare.tables.maintenance.choices import Choices
 from lakeshare.tables.maintenance.records import CHOICES
 from lakeshare.tables.maintenance.runner import run_jobs
@@ -127,3 +130,23 @@ async def test_a_warehouse_goes_with_everything_in_it(lake: Lake):
         assert not (await space.page(lake.state)).items
     assert not (await lake.state.scan(TABLES, None, 10)).records
     await Lake.open(lake)
+
+
+async def test_a_location_is_nobodys_while_its_files_go(lake: Lake, monkeypatch: pytest.MonkeyPatch):
+    """A table cannot be registered in a location that is being purged; it is free again afterwards."""
+    table = await lake.table()
+    await table.append("a.parquet")
+    found = await table.found()
+    await drop(table, purge=True)
+    target = Target(lake.warehouse, table.identifier, EntryKind.TABLE, None)
+    delete = lake.store.delete
+
+    async def register_first(*arguments: Any) -> Any:
+        with pytest.raises(BadRequest, match="lies inside another table's"):
+            await register(lake.room, Register(target, found.value.metadata_location, "tests"))
+        return await delete(*arguments)
+
+    monkeypatch.setattr(lake.store, "delete", register_first)
+    await run_jobs(lake.room)
+    assert await lake.keys() == []
+    assert not (await LOCATIONS.page(lake.state)).items

@@ -1,7 +1,8 @@
 """What a drop and the removal of a warehouse leave to do: entries of state, and files.
 
 Files go by listing what lies below the table's location, so that nothing is read and nothing is remembered: a job that
-is stopped begins again with what is left. A location that has become another table's is never touched.
+is stopped begins again with what is left. The location is claimed for as long as that takes: one that has become
+another table's is never touched, and none becomes one while its files go.
 """
 
 import logging
@@ -10,14 +11,14 @@ from collections.abc import Sequence
 from lakeshare.errors import Kind, LakeshareError
 from lakeshare.formats.iceberg_files.retention import collects_garbage
 from lakeshare.state.keys import Key
-from lakeshare.state.port import Change, Delete, Transaction
+from lakeshare.state.port import Change, Conflict, Delete, Expectation, Transaction
 from lakeshare.storage.errors import NoSuchBucket
 from lakeshare.storage.port import Delete as Removal
 from lakeshare.storage.port import Listing
 from lakeshare.tables.errors import MetadataFileMissing
 from lakeshare.tables.maintenance.folder import PAGE_ENTRIES, TableFolder
 from lakeshare.tables.maintenance.records import CHOICES, DUE, ENDED
-from lakeshare.tables.model.entries import EntryKind, Pointer
+from lakeshare.tables.model.entries import EntryKind, Located, Pointer
 from lakeshare.tables.model.jobs import Job
 from lakeshare.tables.model.places import Place
 from lakeshare.tables.records import (
@@ -62,10 +63,11 @@ async def forget_table(room: Room, job: Job) -> None:
 async def purge_table(room: Room, job: Job) -> int:
     """Remove a table's files and what state keeps of it; return how many files went. Raises LocationInUse."""
     folder = TableFolder(room.store, job.location, job.bucket)
-    await _check_free(room, folder.place)
-    removed = 0
+    place, removed = folder.place, 0
+    await _claim(room, job, place)
     if job.is_view or await _is_own(room, job):
-        removed = await _remove_below(room, folder.place.bucket, folder.prefix)
+        removed = await _remove_below(room, place.bucket, folder.prefix)
+    await room.state.commit(Transaction(changes=(LOCATIONS.delete(place.bucket, *place.segments),)))
     await forget_table(room, job)
     return removed
 
@@ -90,13 +92,18 @@ async def purge_warehouse(room: Room, job: Job) -> int:
     return removed
 
 
-async def _check_free(room: Room, place: Place) -> None:
-    """Raise LocationInUse if a table lies at a place, above it or below it now."""
+async def _claim(room: Room, job: Job, place: Place) -> None:
+    """Take a location for the time of a purge, unless an earlier run did. Raises LocationInUse."""
     parts = place.segments
-    keys = [LOCATIONS.key(place.bucket, *parts[: end + 1]) for end in range(len(parts))]
-    found = await room.state.get(keys)
-    below = await room.state.scan(LOCATIONS.key(place.bucket, *parts), None, 1)
-    if below.records or any(record is not None for record in found.values()):
+    kind = EntryKind.VIEW if job.is_view else EntryKind.TABLE
+    mine = Located(job.warehouse, f"purge-{job.id}", kind, (), job.name)
+    held = await LOCATIONS.get(room.state, place.bucket, *parts)
+    if held is not None and held.value == mine:
+        return
+    free = tuple(LOCATIONS.absent(place.bucket, *parts[: end + 1]) for end in range(len(parts)))
+    expect: tuple[Expectation, ...] = (*free, LOCATIONS.empty(place.bucket, *parts))
+    outcome = await room.state.commit(Transaction(expect, (LOCATIONS.put(mine, place.bucket, *parts),)))
+    if isinstance(outcome, Conflict):
         raise LocationInUse(place.uri)
 
 

@@ -8,19 +8,20 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 
 from lakeshare.errors import LakeshareError
+from lakeshare.state.keys import Key
 from lakeshare.state.keyspace import Stored
-from lakeshare.state.port import Transaction
+from lakeshare.state.port import Applied, Delete, Transaction
 from lakeshare.tables.errors import NoSuchTable
-from lakeshare.tables.maintenance.choices import STATUS_FIELD, Activity
+from lakeshare.tables.maintenance.choices import STATUS_FIELD, Activity, Choices
 from lakeshare.tables.maintenance.inheritance import effective, effective_among, every_choice, places
 from lakeshare.tables.maintenance.purge import LocationInUse, forget_table, purge_table, purge_warehouse
-from lakeshare.tables.maintenance.records import DUE, ENDED, Due, Ended, Tally
+from lakeshare.tables.maintenance.records import CHOICES, DUE, ENDED, Due, Ended, Tally
 from lakeshare.tables.maintenance.running import run
 from lakeshare.tables.model.entries import EntryKind, Pointer, Warehouse
 from lakeshare.tables.model.jobs import JOBS, Job, JobKind
-from lakeshare.tables.model.names import Identifier
+from lakeshare.tables.model.names import SEPARATOR, Identifier, joined
 from lakeshare.tables.model.targets import Found
-from lakeshare.tables.records import POINTERS
+from lakeshare.tables.records import NAMESPACES, POINTERS
 from lakeshare.tables.room import Room
 
 FIRST_PAUSE_MS = 10_000
@@ -129,7 +130,7 @@ async def _put_off(room: Room, parts: "tuple[str | bytes, ...]", failure: str) -
 
 async def schedule(room: Room) -> int:
     """Make due what is enabled and has not been done for long enough; return how much that is."""
-    choices = await every_choice(room.state)
+    choices = await _without_gone_namespaces(room, await every_choice(room.state))
     if not any(getattr(each, field) for each in choices.values() for field in STATUS_FIELD.values()):
         return 0
     count = 0
@@ -146,6 +147,21 @@ async def schedule(room: Room) -> int:
                     interval_ms = counts.interval_ms(activity)
                     count += await _make_due(room, warehouse, pointer, activity, interval_ms)
     return count
+
+
+async def _without_gone_namespaces(room: Room, choices: Mapping[Key, Choices]) -> Mapping[Key, Choices]:
+    """Forget what was chosen for namespaces that are not there any more."""
+    start = CHOICES.key("namespace")
+    kept = dict(choices)
+    for key in choices:
+        if key[: len(start)] != start:
+            continue
+        warehouse_id, levels = str(key[-2]), tuple(str(key[-1]).split(SEPARATOR))
+        absent = NAMESPACES.absent(warehouse_id, joined(levels[:-1]), levels[-1])
+        outcome = await room.state.commit(Transaction((absent,), (Delete(key),)))
+        if isinstance(outcome, Applied):
+            del kept[key]
+    return kept
 
 
 async def _make_due(
