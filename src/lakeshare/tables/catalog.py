@@ -5,11 +5,13 @@ it was made from has changed.
 """
 
 import asyncio
+import time
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 from weakref import WeakValueDictionary
 
-from lakeshare.state.derived import Derived
+from lakeshare.state.derived import LOOK_SECONDS, Derived
 from lakeshare.state.keys import Key
 from lakeshare.state.keyspace import Stored
 from lakeshare.state.port import State
@@ -19,9 +21,27 @@ from lakeshare.tables.model.names import Identifier, Namespace, joined, shown
 from lakeshare.tables.model.targets import Found, Target
 from lakeshare.tables.records import NAMES, NAMESPACES, POINTERS, WAREHOUSES
 
+ENTRIES_KEPT = 4_096
+"""Tables and views whose pointers are remembered until anything is committed."""
 LISTINGS_KEPT = 64
 """Namespaces whose whole listing is remembered, for tables and for views each."""
 MAX_WAREHOUSES = 10_000
+
+
+class Listed:
+    """The names of a listing, and room for the form in which it is answered."""
+
+    __slots__ = ("encoded", "names")
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names = names
+        self.encoded: bytes | None = None
+
+
+class _Held(NamedTuple):
+    found: Found
+    pulse: int
+    until: float
 
 
 class Catalog:
@@ -31,7 +51,8 @@ class Catalog:
         self.state = state
         self._warehouses: Derived[Mapping[str, Warehouse]] = Derived(state, (WAREHOUSES.prefix,), _warehouses)
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        self._listings: OrderedDict[tuple[str, str, EntryKind], Derived[Sequence[str]]] = OrderedDict()
+        self._found: OrderedDict[tuple[str, Identifier, EntryKind], _Held] = OrderedDict()
+        self._listings: OrderedDict[tuple[str, str, EntryKind], Derived[Listed]] = OrderedDict()
 
     async def warehouses(self) -> Mapping[str, Warehouse]:
         """Return all warehouses by name, those that are being removed too."""
@@ -64,7 +85,22 @@ class Catalog:
         return await POINTERS.get(self.state, warehouse.id, uuid)
 
     async def find(self, warehouse: Warehouse, identifier: Identifier, kind: EntryKind) -> Found | None:
-        """Return a table or view by name; None where there is none of that kind."""
+        """Return a table or view by name, as new as anything that was answered; None where there is none."""
+        key = warehouse.id, identifier, kind
+        pulse, now = self.state.pulse(), time.monotonic()
+        held = self._found.get(key)
+        if held is not None and held.pulse == pulse and now < held.until:
+            return held.found
+        found = await self.find_now(warehouse, identifier, kind)
+        if found is not None:
+            self._found[key] = _Held(found, pulse, now + LOOK_SECONDS)
+            self._found.move_to_end(key)
+            if len(self._found) > ENTRIES_KEPT:
+                self._found.popitem(last=False)
+        return found
+
+    async def find_now(self, warehouse: Warehouse, identifier: Identifier, kind: EntryKind) -> Found | None:
+        """Return a table or view by name as state has it; None where there is none of that kind."""
         name = await self.named(warehouse, identifier)
         if name is None or name.value.kind is not kind:
             return None
@@ -82,7 +118,7 @@ class Catalog:
             found = self._turns[uuid] = asyncio.Lock()
         return found
 
-    async def listing(self, warehouse: Warehouse, namespace: Namespace, kind: EntryKind) -> Sequence[str]:
+    async def listing(self, warehouse: Warehouse, namespace: Namespace, kind: EntryKind) -> Listed:
         """Return the names of all tables, or of all views, of a namespace, in order."""
         key = warehouse.id, joined(namespace), kind
         derived = self._listings.get(key)
@@ -100,10 +136,10 @@ def namespace_parts(warehouse: Warehouse, namespace: Namespace) -> tuple[str, st
     return warehouse.id, joined(namespace[:-1]), namespace[-1]
 
 
-def _listing(state: State, warehouse_id: str, namespace: str, kind: EntryKind) -> Derived[Sequence[str]]:
-    async def names(state: State) -> Sequence[str]:
+def _listing(state: State, warehouse_id: str, namespace: str, kind: EntryKind) -> Derived[Listed]:
+    async def names(state: State) -> Listed:
         found = NAMES.all(state, warehouse_id, namespace)
-        return [str(each.name) async for each in found if each.value.kind is kind]
+        return Listed([str(each.name) async for each in found if each.value.kind is kind])
 
     source: Key = NAMES.key(warehouse_id, namespace)
     return Derived(state, (source,), names)

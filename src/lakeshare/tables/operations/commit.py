@@ -169,7 +169,7 @@ def _file_name(new: TableMetadata, number: int, bucket: str) -> str:
 
 
 async def _base_of(room: Room, target: Target) -> TableMetadata | None:
-    found = await room.catalog.find(target.warehouse, target.identifier, EntryKind.TABLE)
+    found = await room.catalog.find_now(target.warehouse, target.identifier, EntryKind.TABLE)
     return None if found is None else await room.files.table(found.value)
 
 
@@ -235,7 +235,7 @@ async def _refuse_creations(room: Room, steps: Sequence[Step], failed: tuple[Exp
 async def _standing(room: Room, change: TableChange) -> Step:
     """Return a table as it is now, for a request that had its effect before."""
     target = change.target
-    found = await room.catalog.find(target.warehouse, target.identifier, EntryKind.TABLE)
+    found = await room.catalog.find_now(target.warehouse, target.identifier, EntryKind.TABLE)
     if found is None:
         raise missing(target.kind, target.identifier)
     return Step(found.value, found.uuid)

@@ -108,7 +108,7 @@ async def _appear(room: Room, new: publish.Creation, once: Once | None) -> Made 
 
 async def standing(room: Room, warehouse: Warehouse, identifier: Identifier, kind: EntryKind) -> Made:
     """Return a table or view as it is now, for a request that had its effect before."""
-    found = await room.catalog.find(warehouse, identifier, kind)
+    found = await room.catalog.find_now(warehouse, identifier, kind)
     if found is None:
         raise missing(kind, identifier)
     return Made(found.uuid, found.value)
@@ -200,7 +200,7 @@ async def rename(room: Room, call: Rename) -> None:
     for _ in range(RENAME_ATTEMPTS):
         if await room.catalog.namespace(target.warehouse, to.namespace) is None:
             raise NoSuchNamespace(shown(to.namespace), before)
-        found = await room.catalog.find(target.warehouse, target.identifier, target.kind)
+        found = await room.catalog.find_now(target.warehouse, target.identifier, target.kind)
         if found is None or target.found is None or found.uuid != target.found.uuid:
             raise missing(target.kind, target.identifier, before)
         if target.identifier == to:
@@ -235,7 +235,7 @@ async def drop(room: Room, call: Drop) -> None:
     target = call.target
     allowed = target.entry()
     for _ in range(RENAME_ATTEMPTS):
-        found = await room.catalog.find(target.warehouse, target.identifier, target.kind)
+        found = await room.catalog.find_now(target.warehouse, target.identifier, target.kind)
         if found is None or found.uuid != allowed.uuid:
             raise missing(target.kind, target.identifier)
         if call.purge and target.kind is EntryKind.TABLE:

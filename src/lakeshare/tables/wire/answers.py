@@ -11,6 +11,7 @@ from lakeshare.http.response import Response, Spans
 from lakeshare.identity.arns import table_arn, view_arn
 from lakeshare.identity.caller import Need
 from lakeshare.identity.session_tokens import TemporaryCredentials
+from lakeshare.tables.catalog import Listed
 from lakeshare.tables.model.entries import EntryKind, Pointer, Warehouse
 from lakeshare.tables.model.names import Identifier, Namespace, joined
 from lakeshare.tables.model.places import Place, table_place
@@ -35,12 +36,13 @@ def nothing() -> Response:
     return Response(204)
 
 
-def identifiers(namespace: Namespace, names: Sequence[str], token: str | None) -> Response:
-    """Answer a listing of tables or views."""
-    head = b'{"namespace":' + orjson.dumps(list(namespace)) + b',"name":'
-    rows = b",".join([head + orjson.dumps(name) + b"}" for name in names])
-    tail = b'],"next-page-token":' + orjson.dumps(token) + b"}"
-    return Response(200, [JSON], b'{"identifiers":[' + rows + tail)
+def identifiers(namespace: Namespace, listed: Listed, token: str | None) -> Response:
+    """Answer a listing of tables or views; the form of one that is remembered is written once."""
+    if listed.encoded is None:
+        head = b'{"namespace":' + orjson.dumps(list(namespace)) + b',"name":'
+        rows = b",".join([head + orjson.dumps(name) + b"}" for name in listed.names])
+        listed.encoded = b'{"identifiers":[' + rows + b'],"next-page-token":' + orjson.dumps(token) + b"}"
+    return Response(200, [JSON], listed.encoded)
 
 
 def storage_config(call: Call) -> dict[str, str]:
