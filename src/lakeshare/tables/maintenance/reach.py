@@ -72,6 +72,7 @@ class Reach:
         """Take the table's folder, and whether files that a manifest says were deleted count as reached."""
         self._folder = folder
         self._deleted_too = deleted_too
+        self._usual = f"s3://{folder.place.bucket}/"
         self.lists: set[str] = set()
         self.manifests: dict[str, Manifest] = {}
         self._read: set[str] = set()
@@ -125,12 +126,14 @@ class Reach:
 
     def _named(self, uri: str) -> str:
         """Return what two names of one file have in common: `s3` and `s3a`, and doubled slashes."""
-        key = self._folder.key_of(uri)
-        if key is None:
+        if uri.startswith(self._usual) and "//" not in (key := uri[len(self._usual) :]):
+            return key
+        found = self._folder.key_of(uri)
+        if found is None:
             return uri
-        while "//" in key:
-            key = key.replace("//", "/")
-        return key
+        while "//" in found:
+            found = found.replace("//", "/")
+        return found
 
 
 async def tolerant_files(folder: TableFolder, manifest: Manifest) -> list[ListedFile]:
