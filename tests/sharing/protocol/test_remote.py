@@ -19,6 +19,12 @@ from tests.sharing.protocol.provider import DELTA, Provider, Recipient, files_of
 pytestmark = pytest.mark.filterwarnings("default")  # of the delta-sharing package, and of pandas below it
 ROWS = pd.DataFrame({"day": [f"2024-01-0{1 + n // 10}" for n in range(30)], "n": range(30)})
 START_SECONDS = 60
+VECTORS = ["deletionVectors"]
+HEAD = (
+    {"protocol": {"minReaderVersion": 3, "minWriterVersion": 7, "readerFeatures": VECTORS, "writerFeatures": VECTORS}},
+    {"metaData": {"id": "0b1c58f2-98f2-4f3a-a4a1-5d5e2c1f7a11", "format": {"provider": "parquet", "options": {}},
+                  "schemaString": '{"type":"struct","fields":[]}', "partitionColumns": [], "configuration": {}}},
+)  # fmt: skip
 
 
 class Elsewhere:
@@ -214,6 +220,24 @@ def test_a_folder_there_is_shared_whole(elsewhere: Elsewhere):
             break
     assert found == ["a", "b", "e"]
     assert len(files_of(mine.lines("e"))) == 1
+
+
+def test_a_long_log_is_listed_page_by_page(
+    another: LiveServer, live_server: LiveServer, bucket_names: Callable[[str], str]
+):
+    """A log of more files than a page has is read whole, from its first commit to its last."""
+    elsewhere = Elsewhere(live_server, another, bucket_names("long"))
+    far, count = elsewhere.far, 1_005
+    far.put("t/x.parquet", b"PAR1")
+    far.log("t", 0, *HEAD)
+    for version in range(1, count):
+        vector = {"storageType": "i", "pathOrInlineDv": f"{version:040d}", "sizeInBytes": 32, "cardinality": 1}
+        add = {"path": "x.parquet", "partitionValues": {}, "size": 4, "modificationTime": 1, "dataChange": True}
+        far.log("t", version, {"add": {**add, "deletionVector": vector}})
+    mine = elsewhere.share(f"{elsewhere.name}-long", t="t")
+    answer = mine.query("t", DELTA)
+    assert answer.headers["delta-table-version"] == str(count - 1)
+    assert answer.text.count('{"file":') == count - 1
 
 
 def test_versions_are_pinned_where_that_store_keeps_them(minio: LiveServer, live_server: LiveServer, tmp_path: Path):
