@@ -25,7 +25,8 @@ _PLAIN = re.compile(r"[A-Za-z0-9/._~=\n-]*\Z")
 
 _SEPARATOR = b"\x00"
 
-Pins = Callable[[str, Sequence[str]], Sequence[str | None]]
+Pins = Callable[[str, Sequence[str]], Callable[[], Sequence[str | None]]]
+"""Begins to look up what names the bytes of keys in a bucket, and returns what waits for it."""
 
 
 class Presigns(Protocol):
@@ -64,13 +65,18 @@ class Links:
         prefix = self._place.prefix
         return self._urls([prefix + key for key in keys]) if keys else ()
 
-    def plain(self, paths: pa.Array) -> Pieces:
-        """Return URLs for paths of the commonest letters, signed without making a text for each. Raises FileGone."""
-        if not isinstance(self._presigner, Presigner) or not _PLAIN.match(self._place.prefix):
-            return (pa.array(self.relative(paths.to_pylist()), pa.string()),)
-        keys = join(self._place.prefix, paths)
-        pins = self._pinned(letters(join(keys, "\n")).tobytes().decode().split("\n")[:-1])
-        return _signed(self._presigner, pc.replace_substring(keys, "=", "%3D"), pins)
+    def plain(self, paths: pa.Array) -> Callable[[], Pieces]:
+        """Begin to make URLs for paths of the commonest letters: their pins are looked up while others are signed.
+
+        What is returned signs them, without making a text for each, or raises FileGone.
+        """
+        presigner = self._presigner
+        if not isinstance(presigner, Presigner) or not _PLAIN.match(self._place.prefix):
+            return lambda: (pa.array(self.relative(paths.to_pylist()), pa.string()),)
+        column = join(self._place.prefix, paths)
+        keys = letters(join(column, "\n")).tobytes().decode().split("\n")[:-1]
+        pins = self._pins(self._place.bucket, keys)
+        return lambda: _signed(presigner, pc.replace_substring(column, "=", "%3D"), _all_there(keys, pins()))
 
     def absolute(self, places: Sequence[Absolute]) -> Sequence[str]:
         """Return a URL for each file that is named by its whole address. Raises FileElsewhere, FileGone."""
@@ -83,13 +89,14 @@ class Links:
         return key.startswith(self._place.prefix) and ".." not in key.split("/")
 
     def _urls(self, keys: list[str]) -> list[str]:
-        return self._presigner.urls(_encoded(keys), self._pinned(keys))
-
-    def _pinned(self, keys: list[str]) -> list[str]:
         pins = self._pins(self._place.bucket, keys)
-        if None in pins:
-            raise FileGone(keys[list(pins).index(None)])
-        return [pin for pin in pins if pin is not None]
+        return self._presigner.urls(_encoded(keys), _all_there(keys, pins()))
+
+
+def _all_there(keys: list[str], pins: Sequence[str | None]) -> list[str]:
+    if None in pins:
+        raise FileGone(keys[list(pins).index(None)])
+    return [pin for pin in pins if pin is not None]
 
 
 def _signed(presigner: Presigner, paths: pa.Array, pins: list[str]) -> Pieces:

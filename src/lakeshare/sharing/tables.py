@@ -8,9 +8,10 @@ import asyncio
 import sys
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 from weakref import ReferenceType, WeakValueDictionary, ref
@@ -81,12 +82,14 @@ class StoreFiles:
             raise FileGone(name)
         return _blob(name, spans)
 
-    def pins(self, bucket: str, keys: Sequence[str]) -> Sequence[str | None]:
-        """Return what names the bytes of each key."""
-        return self._wait(self._store.pins(bucket, keys))
+    def pins(self, bucket: str, keys: Sequence[str]) -> Callable[[], Sequence[str | None]]:
+        """Begin to look up what names the bytes of each key, and return what waits for it."""
+        return partial(self._result, asyncio.run_coroutine_threadsafe(self._store.pins(bucket, keys), self.loop))
 
     def _wait(self, asked: Coroutine[Any, Any, T]) -> T:
-        waiting = asyncio.run_coroutine_threadsafe(asked, self.loop)
+        return self._result(asyncio.run_coroutine_threadsafe(asked, self.loop))
+
+    def _result(self, waiting: "Future[T]") -> T:
         if not self._place.source:
             return waiting.result(WAIT_SECONDS)
         try:

@@ -15,7 +15,7 @@ from tests.formats.delta.logs import LogWriter, add, field, metadata, protocol, 
 
 class Urls:
     def plain(self, paths):
-        return ("https://h/", paths, "?X-Amz-Signature=1")
+        return lambda: ("https://h/", paths, "?X-Amz-Signature=1")
 
     def relative(self, keys):
         return [f"https://h/{key.replace(' ', '%20')}?X-Amz-Signature=1" for key in keys]

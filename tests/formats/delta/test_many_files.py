@@ -55,7 +55,7 @@ def table(tmp_path_factory):
 
 class Urls:
     def plain(self, paths):
-        return ("https://share.example/bucket/table/", paths, "?X-Amz-Signature=0")
+        return lambda: ("https://share.example/bucket/table/", paths, "?X-Amz-Signature=0")
 
     def relative(self, keys):
         return [f"https://share.example/bucket/table/{key}?X-Amz-Signature=0" for key in keys]

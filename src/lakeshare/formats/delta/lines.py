@@ -4,8 +4,9 @@ Each line is its cached tail and a few constants around a signed URL; nothing he
 where a path is encoded or absolute, or a file has a deletion vector.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from hashlib import md5, sha256
 from typing import Any, Protocol, TypeAlias
 
@@ -30,8 +31,11 @@ Pieces: TypeAlias = "tuple[pa.Array | str, ...]"
 class UrlMaker(Protocol):
     """Makes URLs for many files at once. They must need no escaping in JSON, as URLs that are well formed do not."""
 
-    def plain(self, paths: pa.Array) -> Pieces:
-        """Return URLs for a column of paths of the commonest letters, which are keys under the table's root."""
+    def plain(self, paths: pa.Array) -> Callable[[], Pieces]:
+        """Begin to make URLs for a column of paths of the commonest letters, which are keys under the table's root.
+
+        What is returned makes them; what can go on meanwhile does so from now on.
+        """
         ...
 
     def relative(self, keys: Sequence[str]) -> Sequence[str]:
@@ -62,16 +66,15 @@ class LineShape:
 def parquet_lines(selection: Selection, urls: UrlMaker, shape: LineShape, rows: int = ROWS_A_CHUNK) -> Iterator[bytes]:
     """Yield `file` lines of the parquet format. Heavy: each step makes some thousand lines."""
     head, middle = f'{{"file":{{{shape.constants()}"url":"', '","id":"'
-    for batch in selection.batches(("path", shape.id_column, "tail"), rows):
-        links = _urls(batch.column("path"), urls)
-        yield _joined(head, *links, middle, batch.column(shape.id_column), '",', batch.column("tail"), "}}\n")
+    for batch, links in _begun(selection.batches(("path", shape.id_column, "tail"), rows), urls):
+        yield _joined(head, *links(), middle, batch.column(shape.id_column), '",', batch.column("tail"), "}}\n")
 
 
 def delta_lines(selection: Selection, urls: UrlMaker, shape: LineShape, rows: int = ROWS_A_CHUNK) -> Iterator[bytes]:
     """Yield `file` lines of the delta format, each with its add action. Heavy: each step makes some thousand lines."""
     columns = ("path", shape.id_column, "tail", "modification_time", "data_change", *_VECTOR)
     middle = f'{shape.constants()}"deltaSingleAction":{{"add":{{"path":"'
-    for batch in selection.batches(columns, rows):
+    for batch, links in _begun(selection.batches(columns, rows), urls):
         ids, vectors = _vectors(batch, urls, shape.id_column)
         changes = pc.if_else(batch.column("data_change"), ',"dataChange":true', ',"dataChange":false')
         yield _joined(
@@ -79,7 +82,7 @@ def delta_lines(selection: Selection, urls: UrlMaker, shape: LineShape, rows: in
             batch.column(shape.id_column),
             ids,
             middle,
-            *_urls(batch.column("path"), urls),
+            *links(),
             '",',
             batch.column("tail"),
             ',"modificationTime":',
@@ -90,16 +93,30 @@ def delta_lines(selection: Selection, urls: UrlMaker, shape: LineShape, rows: in
         )
 
 
+def _begun(batches: Iterator[pa.RecordBatch], urls: UrlMaker) -> Iterator[tuple[pa.RecordBatch, Callable[[], Pieces]]]:
+    """Yield batches with what makes their URLs; those of the next batch are begun before."""
+    ahead: tuple[pa.RecordBatch, Callable[[], Pieces]] | None = None
+    for batch in batches:
+        begun = batch, _urls(batch.column("path"), urls)
+        if ahead is not None:
+            yield ahead
+        ahead = begun
+    if ahead is not None:
+        yield ahead
+
+
 def _joined(*pieces: "pa.Array | str") -> bytes:
     """Join pieces row by row, and all rows to one run of bytes: the data of the joined column is just that."""
     lines = join(*pieces)
     return bytes(memoryview(lines.buffers()[2])) if len(lines) else b""
 
 
-def _urls(paths: pa.Array, urls: UrlMaker) -> Pieces:
-    """Make a URL for each path; whole batches at once where none is encoded or absolute."""
-    if is_plain(paths):
-        return urls.plain(paths)
+def _urls(paths: pa.Array, urls: UrlMaker) -> Callable[[], Pieces]:
+    """Begin to make a URL for each path; whole batches at once where none is encoded or absolute."""
+    return urls.plain(paths) if is_plain(paths) else partial(_singly, paths, urls)
+
+
+def _singly(paths: pa.Array, urls: UrlMaker) -> Pieces:
     keys = paths.to_pylist()
     if not has_absolute(paths) and not pc.any(pc.match_substring(paths, "%")).as_py():
         return (pa.array(urls.relative(_within(keys)), pa.string()),)
