@@ -19,7 +19,7 @@ from typing import Any
 
 import sharing_pandas
 from sharing_load import read_lines, request
-from sharing_peers import ROOT, Lakeshare, Obvious, Watch, say
+from sharing_peers import ROOT, Lakeshare, Obvious, Watch, foreign_cores, say
 from sharing_report import Figures, Sample, missed, plot, table_of, write_docs
 from sharing_tables import SCHEMA, SHARE, Prepared, SyntheticTable, day_of, prepare
 
@@ -63,6 +63,8 @@ class Bench:
             "pandas": self._pandas,
         }
         for part in parts:
+            self.figures.foreign[part] = foreign_cores()
+            say(f"{part}; other work on the machine takes {self.figures.foreign[part]:.2f} processors")
             steps[part]()
         return self.figures
 

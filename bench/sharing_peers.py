@@ -18,13 +18,14 @@ from typing import Any, Self
 from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
-from s3_meter import TICK, tree
+from s3_meter import TICK, machine_seconds, tree
 
 ROOT = Path(__file__).resolve().parent.parent
 ACCESS_KEY, SECRET = "benchmark", "only-for-this-run-0123456789"
 _START_SECONDS = 60.0
 _STOP_SECONDS = 30.0
 _LOOK_SECONDS = 0.02
+_FOREIGN_SECONDS = 1.0
 
 
 class Server:
@@ -161,6 +162,13 @@ def _resident_mb(pid: int) -> float:
     except OSError:
         return 0.0
     return int(status.partition("VmRSS:")[2].split()[0]) / 1024 if "VmRSS:" in status else 0.0
+
+
+def foreign_cores() -> float:
+    """Return how many processors work at the moment, while nothing of ours does."""
+    before, at = machine_seconds(), time.monotonic()
+    time.sleep(_FOREIGN_SECONDS)
+    return (machine_seconds() - before) / (time.monotonic() - at)
 
 
 def free_port() -> int:

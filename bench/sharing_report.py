@@ -41,6 +41,7 @@ class Figures:
     """All that was found."""
 
     middle_files: int
+    foreign: dict[str, float] = field(default_factory=dict)
     samples: list[Sample] = field(default_factory=list)
     listings: dict[str, dict[str, float]] = field(default_factory=dict)
     many: dict[str, float] = field(default_factory=dict)
@@ -152,8 +153,20 @@ def missed(figures: Figures) -> bool:
 
 def table_of(figures: Figures) -> str:
     """Write all as Markdown tables."""
-    blocks = [_queries(figures.samples), _beside(figures), _small(figures), _pandas(figures), _goals(figures)]
+    blocks = [
+        _busy(figures),
+        _queries(figures.samples),
+        _beside(figures),
+        _small(figures),
+        _pandas(figures),
+        _goals(figures),
+    ]
     return "\n\n".join("\n".join(block) for block in blocks if block)
+
+
+def _busy(figures: Figures) -> list[str]:
+    told = ", ".join(f"{cores:.2f} before {part}" for part, cores in figures.foreign.items())
+    return [f"Processors that other work took: {told}."]
 
 
 def _queries(samples: Sequence[Sample]) -> list[str]:
