@@ -4,7 +4,9 @@ The Java of the wheel knows the public authorities alone; one of an office's own
 """
 
 import ssl
+import warnings
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from lakeshare.pipeline.errors import Misused
@@ -39,11 +41,11 @@ def write_trust(bundle: Path, folder: Path) -> list[str]:
     except OSError as reason:
         raise Misused(f"{bundle} holds no certificates: {reason}", "Give a PEM file: --ca-cert FILE") from None
     named = []
-    for number, der in enumerate(context.get_ca_certs(binary_form=True)):
-        try:
-            named.append(pkcs12.PKCS12Certificate(x509.load_der_x509_certificate(der), f"authority-{number}".encode()))
-        except ValueError:
-            continue  # One that this library cannot read is one that is not trusted.
+    with warnings.catch_warnings(action="ignore"):  # Some old authorities are written a little against the rules.
+        for number, der in enumerate(context.get_ca_certs(binary_form=True)):
+            with suppress(ValueError):  # One that cannot be read is one that is not trusted.
+                found = x509.load_der_x509_certificate(der)
+                named.append(pkcs12.PKCS12Certificate(found, f"authority-{number}".encode()))
     target = folder / FILE
     target.write_bytes(pkcs12.serialize_java_truststore(named, BestAvailableEncryption(PASSWORD.encode())))
     return [
