@@ -7,6 +7,7 @@ from pathlib import Path
 
 from lakeshare import __version__
 from lakeshare.admin.room import Disk
+from lakeshare.formats.delta.opening import Engine
 from lakeshare.identity import vault
 from lakeshare.identity.directory import Directory
 from lakeshare.identity.root import RootCredentials
@@ -102,6 +103,7 @@ def open_all(root: Path, settings: Settings, credentials: RootCredentials, worke
     root_key = RootKey(credentials.access_key, credentials.secret)
     shares = ShareDirectory(state, secrets)
     remotes = Remotes(shares.current, root / "cache" / "remote-files")
+    engine = Engine(root / "cache" / "tables")
     directory = Directory(state, secrets, root_key)
     opened = Opened(
         store,
@@ -112,7 +114,7 @@ def open_all(root: Path, settings: Settings, credentials: RootCredentials, worke
         board.meter(worker),
         shares,
         Ledger(state, worker, shares.current),
-        Tables(OwnStore(store), root / "cache" / "tables", Tables(remotes, root / "cache" / "remote-tables")),
+        Tables(OwnStore(store), engine, Tables(remotes, engine)),
         remotes,
         OpenedCatalog.of(state, store, directory),
     )

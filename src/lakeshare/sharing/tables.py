@@ -117,15 +117,15 @@ class Seen:
 class Tables:
     """The shared tables of one worker. Make it after a fork, and close it."""
 
-    def __init__(self, stores: Stores, folder: Path, elsewhere: "Tables | None" = None) -> None:
-        """Take the stores, and a folder for what is kept of large logs, which all workers share.
+    def __init__(self, stores: Stores, kept: Path | Engine, elsewhere: "Tables | None" = None) -> None:
+        """Take the stores, and a folder for what is kept of large logs, which all workers share, or its engine.
 
         `elsewhere` opens the tables of remote sources: it has threads of its own, so that a source that is slow to
-        answer holds up nobody else.
+        answer holds up nobody else. What is kept, in memory too, may be kept together.
         """
         self.stores = stores
         self._elsewhere = elsewhere
-        self.engine = Engine(folder)
+        self.engine = kept if isinstance(kept, Engine) else Engine(kept)
         sys.setswitchinterval(min(sys.getswitchinterval(), LOCK_SECONDS))
         self._threads = ThreadPoolExecutor(HEAVY_THREADS, thread_name_prefix="lakeshare-tables")
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
