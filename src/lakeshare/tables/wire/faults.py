@@ -58,7 +58,7 @@ FAULTS: dict[type[LakeshareError], Fault] = {
     errors.CommitFailed: _FAILED,
     errors.CommitStateUnknown: Fault("CommitStateUnknownException", 500),
     errors.NotOffered: _UNSUPPORTED,
-    errors.KeyReused: _UNPROCESSABLE,
+    errors.KeyReused: _BAD,
     formats.InvalidMetadata: _ARGUMENT,
     formats.Unsupported: _BAD,
     formats.RequirementFailed: _FAILED,
