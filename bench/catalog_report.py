@@ -1,0 +1,226 @@
+"""What bench/catalog found: a table, the goals, a plot, and the section of docs/benchmarks.md."""
+
+import os
+import statistics
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sharing_peers import ROOT
+
+PAGE = ROOT / "docs" / "benchmarks.md"
+PLOT = ROOT / "docs" / "images" / "bench-catalog.svg"
+HEADING = "## The Iceberg catalog"
+OURS, FIXTURE = "Lakeshare", "fixture"
+_CONFLICT = "409"
+_GOOD = ("200", "204", "304")
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """What one server did with one call for some seconds."""
+
+    call: str
+    server: str
+    rate: float
+    p50_ms: float
+    p99_ms: float
+    cpu_us: float
+    statuses: Mapping[str, int]
+
+
+@dataclass(slots=True)
+class Figures:
+    """All that was found."""
+
+    long_listing: int
+    samples: list[Sample] = field(default_factory=list)
+    copies: list[dict[str, Any]] = field(default_factory=list)
+
+    def of(self, call: str, server: str) -> list[Sample]:
+        """Return the samples of a call."""
+        return [sample for sample in self.samples if (sample.call, sample.server) == (call, server)]
+
+    def titles(self) -> dict[str, str]:
+        """Return the calls in words."""
+        many = f"{self.long_listing:,}".replace(",", " ")
+        return {
+            "load": "loadTable, 16 connections",
+            "cached": "the same, 304",
+            "list": "list of 1 000 tables, 8 connections",
+            "list_long": f"list of {many} tables, 8 connections",
+            "commit": "commit, 16 tables and writers",
+            "append": "commit of a snapshot, 16 tables and writers",
+            "one": "commit, one table and 8 writers",
+            "multi": "commit of four tables at once, 8 writers",
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """What a figure must be at least, or at most."""
+
+    what: str
+    figure: Callable[[Figures], float | None]
+    bound: float
+    unit: str
+    at_least: bool = True
+
+    def verdict(self, figures: Figures) -> tuple[float | None, bool | None]:
+        """Return what was found, and whether it is enough."""
+        found = self.figure(figures)
+        if found is None:
+            return None, None
+        return found, found >= self.bound if self.at_least else found <= self.bound
+
+
+def _beside(call: str) -> Callable[[Figures], float | None]:
+    return lambda figures: _ratio(figures.of(call, OURS), figures.of(call, FIXTURE))
+
+
+def _ratio(ours: list[Sample], theirs: list[Sample]) -> float | None:
+    """Return the median of the ratios of samples that were taken after one another."""
+    found = [mine.rate / other.rate for mine, other in zip(ours, theirs, strict=False) if other.rate]
+    return statistics.median(found) if found else None
+
+
+def _unchanged(figures: Figures) -> float | None:
+    return _ratio(figures.of("cached", OURS), figures.of("load", OURS))
+
+
+def _refused(figures: Figures) -> float | None:
+    taken = figures.of("one", OURS)
+    return sum(sample.statuses.get(_CONFLICT, 0) for sample in taken) if taken else None
+
+
+def _failed(figures: Figures) -> float | None:
+    taken = [sample for sample in figures.samples if sample.server == OURS]
+    bad = [count for one in taken for status, count in one.statuses.items() if status not in (*_GOOD, _CONFLICT)]
+    return sum(bad) if taken else None
+
+
+def _copied(figures: Figures) -> float | None:
+    found = [one["load"] / one["copy"] for one in figures.copies if one["server"] == OURS]
+    return statistics.median(found) if found else None
+
+
+GOALS = (
+    Goal("loadTable, beside the fixture", _beside("load"), 2, "times"),
+    Goal("durable commits over 16 tables, beside the fixture", _beside("commit"), 4, "times"),
+    Goal("commits on one table from 8 writers: 409s", _refused, 0, "", at_least=False),
+    Goal("list of 1 000 tables, beside the fixture", _beside("list"), 5, "times"),
+    Goal("304, beside our own loadTable", _unchanged, 1.5, "times"),
+    Goal("10 000 snapshots: a load beside copying its bytes", _copied, 3, "times the time", at_least=False),
+    Goal("answers of Lakeshare that are errors", _failed, 0, "", at_least=False),
+)
+
+
+def missed(figures: Figures) -> bool:
+    """Say whether a goal was measured and missed."""
+    return any(goal.verdict(figures)[1] is False for goal in GOALS)
+
+
+def table_of(figures: Figures) -> str:
+    """Write all as Markdown tables."""
+    blocks = [_calls(figures), _copies(figures), _goals(figures)]
+    return "\n\n".join("\n".join(block) for block in blocks if block)
+
+
+def _calls(figures: Figures) -> list[str]:
+    if not figures.samples:
+        return []
+    lines = [
+        "| call; medians | Lakeshare | p99 | CPU each | 409 | fixture | p99 | CPU each | 409 | ratio |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
+    ]
+    for call, title in figures.titles().items():
+        ours, theirs = figures.of(call, OURS), figures.of(call, FIXTURE)
+        if not ours:
+            continue
+        ratio = _ratio(ours, theirs)
+        last = "" if ratio is None else f"{ratio:.1f}"
+        lines.append(f"| {title} | {_cells(ours)} | {_cells(theirs)} | {last} |")
+    return lines
+
+
+def _cells(taken: list[Sample]) -> str:
+    if not taken:
+        return " | | | "
+    rate, late, cpu = (
+        statistics.median(each) for each in zip(*((one.rate, one.p99_ms, one.cpu_us) for one in taken), strict=True)
+    )
+    refused = sum(one.statuses.get(_CONFLICT, 0) for one in taken)
+    return f"{rate:,.0f}/s | {late:.1f} ms | {cpu:,.0f} us | {refused}"
+
+
+def _copies(figures: Figures) -> list[str]:
+    if not figures.copies:
+        return []
+    lines = ["| 10 000 snapshots, one connection | bytes | load | copy | as an object |", "|---|---:|---:|---:|---:|"]
+    for server in dict.fromkeys(one["server"] for one in figures.copies):
+        taken = [one for one in figures.copies if one["server"] == server]
+        times = [
+            f"{statistics.median(one[way] for one in taken):.2f} ms" if way in taken[0] else ""
+            for way in ("load", "copy", "object")
+        ]
+        lines.append(f"| {server} | {taken[0]['bytes']:,} | {' | '.join(times)} |")
+    return lines
+
+
+def _goals(figures: Figures) -> list[str]:
+    lines = ["| goal | | |", "|---|---|---|"]
+    for goal in GOALS:
+        found, met = goal.verdict(figures)
+        if found is not None:
+            sign, word = "≥" if goal.at_least else "≤", "met" if met else "MISSED"
+            lines.append(f"| {goal.what} | {found:.3g} {goal.unit} | {sign} {goal.bound:g}: {word} |")
+    return lines
+
+
+def plot(figures: Figures, path: Path) -> None:
+    """Draw how many times the fixture's rate each call has, on a scale of powers of ten."""
+    import matplotlib as mpl  # noqa: PLC0415 - only for a plot
+
+    mpl.use("svg")
+    from matplotlib import pyplot as plt  # noqa: PLC0415
+
+    mpl.rcParams["svg.hashsalt"] = "bench-catalog"
+    found = {title: _beside(call)(figures) for call, title in figures.titles().items()}
+    rows = [(title, ratio) for title, ratio in found.items() if ratio is not None]
+    drawing, axes = plt.subplots(figsize=(8.8, 0.36 * len(rows) + 1.2))
+    axes.barh([title for title, _ in rows], [ratio for _, ratio in rows], color="#2b6cb0")
+    axes.axvline(1, color="#c05621", linewidth=1)
+    if rows:
+        axes.set_xscale("log")
+    axes.set_xlabel("times the rate of Iceberg's REST fixture")
+    axes.invert_yaxis()
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    for place, (_, ratio) in enumerate(rows):
+        axes.text(ratio * 1.05, place, f"{ratio:.1f}", va="center", fontsize=8)
+    drawing.tight_layout()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    drawing.savefig(path, metadata={"Date": None})
+
+
+def write_docs(figures: Figures) -> None:
+    """Write the section about the catalog anew, and leave the rest of the page as it is."""
+    plot(figures, PLOT)
+    page = PAGE.read_text()
+    before, found, after = page.partition(f"{HEADING}\n")
+    rest = after[after.find("\n## ") + 1 :] if found and "\n## " in after else ""
+    PAGE.write_text(f"{before.rstrip()}\n\n{_section(figures)}\n" + (f"\n{rest}" if rest else ""))
+
+
+def _section(figures: Figures) -> str:
+    return "\n".join([HEADING, "", _HOW.format(cores=os.cpu_count()), "", _IMAGE, "", table_of(figures)])
+
+
+_HOW = """\
+`bench/catalog --write`, {cores} processors that the client shares with the servers; both servers run, and are asked in
+turns. Tables have twelve columns, ten snapshots and a partition. Lakeshare has two workers, checks a SigV4 signature on
+every request, and a commit is durable when it is answered. The fixture is Apache Iceberg's own test server over a
+SQLite file and metadata files on disk, which it does not sync; it asks nobody who they are. The 10 000 snapshots are
+copied from the memory of a bare process over a socket of the same kind."""
+_IMAGE = f'<img src="images/{PLOT.name}" alt="Times the rate of the fixture, for each call." width="880">'
