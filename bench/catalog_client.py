@@ -90,7 +90,8 @@ def metered(pid: int, port: int, scripts: list[Iterator[bytes]], warm: float, se
     server = tree(pid)
     before = cpu_seconds(server)
     found = drive(port, scripts, warm, seconds)
-    return {**found, "cpu_us": (cpu_seconds(server) - before) / found.pop("answers") * 1e6}
+    spent, answers = cpu_seconds(server) - before, found.pop("answers")
+    return {**found, "cpu_us": spent / answers * 1e6}
 
 
 def drive(port: int, scripts: list[Iterator[bytes]], warm: float, seconds: float) -> dict[str, Any]:
