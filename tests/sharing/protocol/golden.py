@@ -1,12 +1,9 @@
 """The golden tables read through a share by the delta-sharing package, and by delta-rs from where they lie.
 
-Run as a module it writes `docs/delta-conformance.md`.
+`tests.sharing.protocol.conformance_page` writes `docs/delta-conformance.md` of them.
 """
 
 import json
-import sys
-import tempfile
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,13 +13,14 @@ import pandas as pd
 import pyarrow as pa
 from deltalake import DeltaTable, QueryBuilder
 
-from tests.formats.delta.conformance import VECTORS, tables, unpack
+from tests.formats.delta.conformance import tables, unpack
 from tests.live import running
 from tests.sharing.protocol.cells import row
 from tests.sharing.protocol.provider import DELTA, Provider, Recipient
 
 MAX_ROWS = 50_000
 """Larger tables are compared by their number of rows."""
+UNLIMITED = {"LAKESHARE_DELTA_SHARING_TOKEN_RATE": "0", "LAKESHARE_DELTA_SHARING_TOTAL_RATE": "0"}
 EVERY = {
     "delta-sharing-capabilities": "responseformat=delta;readerfeatures=deletionvectors,columnmapping,timestampntz,"
     "typewidening,typewidening-preview,varianttype,varianttype-preview,variantshredding,variantshredding-preview"
@@ -119,15 +117,16 @@ def _reason(text: str) -> str:
 def everything(work: Path) -> list[Outcome]:
     """Run a server and read every golden table through it."""
     folder = unpack(work / "golden")
-    with running(work / "data", environment={"LAKESHARE_DELTA_SHARING_TOKEN_RATE": "0",
-                                             "LAKESHARE_DELTA_SHARING_TOTAL_RATE": "0"}) as server:  # fmt: skip
+    with running(work / "data", environment=UNLIMITED) as server:
         return list(examine(Provider(server, "golden"), folder, tables(folder), work))
 
 
 def report(found: list[Outcome]) -> str:
     """Write the outcomes as a page."""
     lines = [
-        "# Golden Delta tables, read through a share",
+        "# Delta tables, read through a share",
+        "",
+        "## Golden tables",
         "",
         "Each table of delta-io's golden set is shared by a live server and read by the `delta-sharing` package for",
         "Python in the delta format; delta-rs reads it where it lies. `scripts/delta-conformance` writes this page.",
@@ -146,24 +145,3 @@ def report(found: list[Outcome]) -> str:
 
 def _number(value: int | None) -> str:
     return "" if value is None else str(value)
-
-
-def main() -> int:
-    """Write the page, and fail where a table is read otherwise."""
-    if not VECTORS.exists():
-        print(f"the golden tables are not there: {VECTORS}", file=sys.stderr)
-        return 1
-    warnings.simplefilter("ignore")
-    with tempfile.TemporaryDirectory() as folder:
-        found = everything(Path(folder))
-    page = Path(__file__).parents[3] / "docs" / "delta-conformance.md"
-    page.write_text(report(found))
-    bad = [each for each in found if not each.good]
-    print(f"{len(found)} tables, {len(bad)} differ: {page}")
-    for each in bad:
-        print(f"  {each.table}: {each.note}")
-    return 1 if bad else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
