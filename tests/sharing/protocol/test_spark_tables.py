@@ -18,7 +18,7 @@ from tests.sharing.protocol.spark_tables import CHANGES, TABLES, rows_of
 
 pytestmark = [
     pytest.mark.spark,
-    pytest.mark.timeout(900),
+    pytest.mark.timeout(1800),  # Spark writes two dozen tables: two minutes, and many more on a busy machine.
     pytest.mark.filterwarnings("ignore"),  # PySpark leaves sockets to the garbage collector.
 ]
 REFUSED = {"cloned": "names a file outside of its folder"}
