@@ -44,7 +44,7 @@ class Bench:
         quick = options.quick
         self.tables = (QUICK_SMALL, QUICK_MIDDLE, QUICK_COMMITS) if quick else (SMALL, MIDDLE, COMMITS, LARGE)
         self.middle = QUICK_MIDDLE if quick else MIDDLE
-        self.seconds = 2.0 if quick else 5.0
+        self.seconds = 2.0 if quick else 3.0
         self.megabytes = 100 if quick else 1000
         self.rounds = 1 if quick else 3
         self.cache = Path(options.dir or ROOT / ".cache")

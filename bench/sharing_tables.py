@@ -6,13 +6,12 @@ the figures of the reference server were taken with. One table more has commits 
 """
 
 import json
-import random
 import shutil
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
-from hashlib import sha256
+from hashlib import md5, sha256
 from pathlib import Path
 from uuid import UUID
 
@@ -33,6 +32,7 @@ CHECKPOINT = 10
 FILES_A_COMMIT = 1000
 _AT_ONCE = 100_000
 _READY = "ready.json"
+_DAYS = [(date(2024, 1, 1) + timedelta(days=number)).isoformat() for number in range(PARTITIONS)]
 _FIELDS = {"id": "long", "customer": "string", "price": "double", "ordered": "timestamp", "note": "string"}
 _FORMAT = pa.struct([("provider", pa.string()), ("options", pa.map_(pa.string(), pa.string()))])
 _METADATA = pa.struct(
@@ -123,13 +123,13 @@ def _make(made: Prepared, tables: Sequence[SyntheticTable]) -> str:
 
 def path_of(table: SyntheticTable, number: int) -> str:
     """Return the path of a file in its table."""
-    name = UUID(int=random.Random(f"{table.name}{number}").getrandbits(128))
+    name = UUID(md5(f"{table.name}{number}".encode()).hexdigest())
     return f"day={day_of(number)}/part-{number % 100000:05d}-{name}.c000.snappy.parquet"
 
 
 def day_of(number: int) -> str:
     """Return the partition of a file."""
-    return (date(2024, 1, 1) + timedelta(days=number % PARTITIONS)).isoformat()
+    return _DAYS[number % PARTITIONS]
 
 
 def schema_string() -> str:
@@ -174,7 +174,7 @@ def _add(table: SyntheticTable, number: int) -> dict[str, object]:
 
 def _metadata(table: SyntheticTable) -> dict[str, object]:
     return {
-        "id": str(UUID(int=random.Random(table.name).getrandbits(128))),
+        "id": str(UUID(md5(table.name.encode()).hexdigest())),
         "format": {"provider": "parquet", "options": {}},
         "schemaString": schema_string(),
         "partitionColumns": ["day"],
@@ -197,12 +197,28 @@ def _write_log(folder: Path, table: SyntheticTable) -> None:
         heads = [{"protocol": protocol}, {"metaData": _metadata(table)}]
         writer.write_table(pa.Table.from_pylist(heads, _CHECKPOINT))
         for first in range(0, table.files - late, _AT_ONCE):
-            rows = [{"add": _add(table, number)} for number in range(first, min(first + _AT_ONCE, table.files - late))]
-            writer.write_table(pa.Table.from_pylist(rows, _CHECKPOINT))
+            writer.write_batch(_adds(table, range(first, min(first + _AT_ONCE, table.files - late))))
     _commit(folder, CHECKPOINT, [])
     for step, first in ((1, table.files - late), (2, table.files - late // 2)):
         _commit(folder, CHECKPOINT + step, [{"add": _add(table, number)} for number in range(first, first + late // 2)])
     (folder / "_last_checkpoint").write_text(json.dumps({"version": CHECKPOINT, "size": table.files}))
+
+
+def _adds(table: SyntheticTable, numbers: range) -> pa.RecordBatch:
+    count = len(numbers)
+    columns = [
+        [path_of(table, number) for number in numbers],
+        [[("day", day_of(number))] for number in numbers],
+        [FILE_BYTES] * count,
+        [1_700_000_000_000] * count,
+        [True] * count,
+        [stats_of(number) for number in numbers],
+    ]
+    arrays = [pa.array(values, field.type) for values, field in zip(columns, _ADD, strict=True)]
+    adds = pa.StructArray.from_arrays(arrays, fields=list(_ADD))
+    return pa.RecordBatch.from_arrays(
+        [pa.nulls(count, _PROTOCOL), pa.nulls(count, _METADATA), adds], schema=_CHECKPOINT
+    )
 
 
 def _commit(folder: Path, version: int, actions: Sequence[object]) -> None:

@@ -48,6 +48,8 @@ RETAINED_BYTES = 32 * 1024**2
 """A commit up to this size is decoded once; a larger one twice, so that its rows need not lie in memory."""
 
 Fields = dict[str, Any]
+_IDENTITY = ("storageType", "pathOrInlineDv", "offset")
+"""Fields of a deletion vector that tell logical files apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +109,7 @@ def rows_of(name: str, adds: Sequence[Fields]) -> pa.RecordBatch:
             [item.get("modificationTime") or 0 for item in adds],
             [item.get("dataChange", True) for item in adds],
             [item.get("stats") for item in adds],
-            *_vector_columns(vectors),
-            [vector.get("sizeInBytes") for vector in vectors],
-            [vector.get("cardinality") for vector in vectors],
+            *_vector_columns(vectors, *_IDENTITY, "sizeInBytes", "cardinality"),
             [sha256(item["path"].encode()).hexdigest() for item in adds],
             [md5(item["path"].encode(), usedforsecurity=False).hexdigest() for item in adds],
         ]
@@ -160,13 +160,15 @@ def _keys(name: str, actions: Sequence[tuple[Fields, bool]]) -> pa.RecordBatch:
     try:
         vectors = [fields.get("deletionVector") or {} for fields, _ in actions]
         paths = [fields["path"] for fields, _ in actions]
-        return _batch([paths, *_vector_columns(vectors), [added for _, added in actions]], KEYS)
+        return _batch([paths, *_vector_columns(vectors, *_IDENTITY), [added for _, added in actions]], KEYS)
     except (KeyError, TypeError, AttributeError, ValueError) as reason:
         raise Unreadable(name, f"a file action is malformed: {type(reason).__name__} {reason}") from None
 
 
-def _vector_columns(vectors: Sequence[Fields]) -> list[list[Any]]:
-    return [[vector.get(field) for vector in vectors] for field in ("storageType", "pathOrInlineDv", "offset")]
+def _vector_columns(vectors: Sequence[Fields], *fields: str) -> list[list[Any]]:
+    if not any(vectors):
+        return [[None] * len(vectors)] * len(fields)
+    return [[vector.get(field) for vector in vectors] for field in fields]
 
 
 def _batch(columns: Sequence[Sequence[Any]], schema: pa.Schema) -> pa.RecordBatch:
