@@ -183,6 +183,8 @@ The server runs at {demo.endpoint}. What to try next:
 
     lakeshare tree --files demo/testdelta                       what Spark wrote
     lakeshare table share info demo/test                        what is shared
+    lakeshare table show demo testice tpch customer             the Iceberg table
+    lakeshare table config demo testice --spark                 settings for a Spark of your own
     lakeshare doctor demo                                       what a recipient would meet
     lakeshare pipeline ingest YOUR.csv demo/testdelta/yours     a table of your own
     python -c 'import delta_sharing; print(delta_sharing.load_as_pandas("{folder}/profile.share#test.tpch.orders"))'

@@ -146,21 +146,7 @@ def load_orders(demo: "Demo") -> None:
 
 def make_warehouse(demo: "Demo") -> None:
     """Iceberg tables live in a warehouse, which is a bucket, and in a namespace of it."""
-    from lakeshare.cli.errors import Refused  # noqa: PLC0415 - only this step needs it
-    from lakeshare.cli.remote.body import Bytes  # noqa: PLC0415
-    from lakeshare.cli.remote.server import Call  # noqa: PLC0415
-    from lakeshare.cli.session import Choices, Session  # noqa: PLC0415
-
-    session = Session.of(Choices(config_dir=str(demo.folder / "config")))
-    kind = {"content-type": "application/json"}
-    asked = Call("POST", "/_iceberg/v1/warehouses", (), kind, Bytes(json.dumps({"name": WAREHOUSE}).encode()))
-    try:
-        session.server("demo").ask(asked)
-    except Refused as error:
-        if error.status != 409:
-            raise TourFailed(f"the warehouse {WAREHOUSE} could not be made: {error.message}") from None
-    finally:
-        session.close()
+    lakeshare(demo, "table", "warehouse", "create", "demo", WAREHOUSE, "--ignore-existing")
 
 
 def load_customer(demo: "Demo") -> None:

@@ -1,9 +1,9 @@
 """pipeline: Spark jobs on a server's tables. The jobs live in lakeshare.pipeline; here they are asked for and told."""
 
 import glob
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,6 +36,9 @@ from lakeshare.pipeline.session import spark_session
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
+    from lakeshare.cli.remote.store import Store
+
+_PATTERN = re.compile(r"[*?\[{]")
 _HERE = "lakeshare.cli.commands.pipeline"
 SCHEMA_LIMIT_CHARACTERS = 1024**2
 """Longest schema that is read from a file."""
@@ -156,10 +159,12 @@ def ingest(session: Session, source: str, target: str, *, alias_name: str, mode:
             max_rejected,
         )
         wanted = Wanted(master, driver_memory, _warehouse(job.target), "lakeshare pipeline ingest", _pairs(more))
+        server = _connection(session, alias)
         _check(session, alias, job.source, job.target)
-        with telling(session.output) as told, spark_session(
-            _connection(session, alias), wanted, session.environ, told
-        ) as spark:  # fmt: skip
+        with (
+            telling(session.output) as told,
+            spark_session(server, wanted, session.environ, told) as spark,
+        ):
             report = run_ingest(spark, job, told)
     if report.rows_rejected:
         session.output.warn(f"{report.rows_rejected} rows could not be read; they are in {report.rejected_to}")
@@ -186,6 +191,9 @@ def _alias(session: Session, named: list[str]) -> Alias:
 
 
 def _connection(session: Session, alias: Alias) -> Connection:
+    if not alias.access_key:
+        step = f"Set it again with a key: lakeshare alias set {alias.name} {alias.url} KEY SECRET"
+        raise Misused(f"the alias {alias.name} has no key, and Spark signs what it asks for", step)
     trust = Trust.of(session.choices.ca_cert or alias.ca_cert, session.environ, insecure=session.choices.insecure)
     if trust.insecure and alias.url.startswith("https://"):
         raise Misused("Spark checks certificates always", "Name the authority: --ca-cert FILE")
@@ -231,16 +239,24 @@ def _check(session: Session, alias: Alias, source: Source, target: Target) -> No
     store = session.store(alias.name)
     if isinstance(target, IcebergTarget):
         _check_warehouse(store.server, target.warehouse)
-    elif not store.has_bucket(target.bucket):
-        step = f"Make it: lakeshare mb {alias.name}/{target.bucket}"
-        raise Missing(f"there is no bucket {target.bucket} at {alias.name}", step)
+    else:
+        _holds(store, target.bucket, target.path)
     if not source.bucket:
-        if not Path(source.path).exists() and not any(True for _ in islice(glob.iglob(source.path), 1)):  # noqa: PTH207
+        if not Path(source.path).exists() and next(glob.iglob(source.path), None) is None:  # noqa: PTH207
             raise Missing(f"there is nothing at {source.path}", "Look at the path, and at where you are.")
-        return
-    fixed = source.path.partition("*")[0].partition("?")[0].partition("[")[0].partition("{")[0]
-    if not any(True for _ in islice(store.listing.objects(source.bucket, fixed, ""), 1)):
+    elif not _holds(store, source.bucket, _PATTERN.split(source.path)[0]):
         raise Missing(f"there is nothing at {source.text}", f"`lakeshare ls {alias.name}/{source.bucket}` lists.")
+
+
+def _holds(store: "Store", bucket: str, prefix: str) -> bool:
+    """Say whether anything lies below a prefix of a bucket, which must be there."""
+    try:
+        return next(iter(store.listing.objects(bucket, prefix, "/")), None) is not None
+    except Refused as error:
+        if error.code != "NoSuchBucket":
+            raise
+        step = f"Make it: lakeshare mb {store.name}/{bucket}"
+        raise Missing(f"there is no bucket {bucket} at {store.name}", step) from None
 
 
 def _check_warehouse(server: Server, warehouse: str) -> None:
