@@ -215,6 +215,9 @@ def test_maintenance_is_run_and_reported(quick: Typed, orders: str):
     dry = quick("table", "maintenance", "run", orders, "--type", "snapshots", "--dry-run")
     assert dry.lines == ["It would remove nothing."]
     assert "Not_Yet_Run" not in quick("table", "maintenance", "status", orders).out
+    quick("table", "maintenance", "run", orders, "--type", "snapshots")
+    jobs = quick("table", "maintenance", "jobs", "lake", "--json").records
+    assert all(job["warehouse"] and job["kind"] for job in jobs)
     ran = quick("table", "maintenance", "run", orders, "--type", "unreferenced", "--wait")
     assert ran.lines == ["It removed nothing."]
     assert "Successful" in quick("table", "maintenance", "status", orders).out

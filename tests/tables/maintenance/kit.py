@@ -104,6 +104,7 @@ class Table:
     lake: Lake
     identifier: Identifier
     manifests: list[dict[str, Any]] = field(default_factory=list)
+    by_snapshot: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
 
     async def found(self) -> Found:
         """Look it up."""
@@ -142,6 +143,7 @@ class Table:
         return number
 
     async def _snapshot(self, number: int, location: str) -> None:
+        self.by_snapshot[number] = self.manifests
         path = f"{location}/metadata/snap-{number}.avro"
         await self.lake.write(path, manifest_list(self.manifests, 2))
         metadata = await self.metadata()

@@ -123,6 +123,8 @@ async def test_a_run_that_died_after_its_commit_is_finished_by_the_next(lake: La
             await run_due(lake.room)
     assert [each.id for each in (await table.metadata()).snapshots] == [3]
     assert "data/a.parquet" in await table.files()
+    assert await run_due(lake.room) == 0
+    lake.clock.now += 60
     await run_due(lake.room)
     assert "data/a.parquet" not in await table.files()
     assert "data/c.parquet" in await table.files()

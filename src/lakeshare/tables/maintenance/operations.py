@@ -17,9 +17,13 @@ from lakeshare.tables.maintenance.records import CHOICES, DUE, ENDED, Due, Ended
 from lakeshare.tables.maintenance.report import Needs, needs_of
 from lakeshare.tables.maintenance.running import DryRun, dry_run, folder_of
 from lakeshare.tables.model.entries import Warehouse
-from lakeshare.tables.model.names import Namespace
+from lakeshare.tables.model.jobs import JOBS
+from lakeshare.tables.model.names import Identifier, Namespace
 from lakeshare.tables.model.targets import Target, namespace_need, warehouse_need
 from lakeshare.tables.room import Room
+
+MAX_WORK = 1_000
+"""Most jobs, and most activities, that are shown."""
 
 
 class CannotLook(TablesError):
@@ -229,3 +233,57 @@ async def report(room: Room, call: Report) -> Needs:
         return await needs_of(folder_of(room, found), metadata, counts.retention, room.now_ms())
     except (FileGone, Unreadable) as reason:
         raise CannotLook(reason.message) from None
+
+
+@dataclass(frozen=True, slots=True)
+class ListWork:
+    """All that is still to be done."""
+
+    def requires(self) -> tuple[Need, ...]:
+        """Say what the caller must be allowed."""
+        return (Need("admin:ListJobs", EVERYTHING),)
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """One thing that is still to be done: for which table, since when, how often it was tried, and why it failed."""
+
+    kind: str
+    warehouse: str
+    table: str
+    asked_at_ms: int
+    asked_by: str
+    attempts: int
+    not_before_ms: int
+    failure: str = ""
+
+
+async def list_work(room: Room) -> tuple[Work, ...]:
+    """Return what drops and removals left to do, and what is due for tables, at most a page of each."""
+    jobs = await JOBS.page(room.state, limit=MAX_WORK)
+    found = [
+        Work(
+            each.value.kind.value,
+            each.value.warehouse,
+            each.value.name,
+            each.value.created_at_ms,
+            each.value.created_by,
+            each.value.attempts,
+            each.value.not_before_ms,
+            each.value.last_error,
+        )
+        for each in jobs.items
+    ]
+    for due in (await DUE.page(room.state, limit=MAX_WORK)).items:
+        warehouse, uuid, activity = (str(part) for part in due.key[len(DUE.prefix) :])
+        value = due.value
+        name = await _name_of(room, warehouse, uuid)
+        asked = value.asked_at_ms, value.asked_by, value.attempts, value.not_before_ms
+        found.append(Work(activity, warehouse, name, *asked))
+    return tuple(found)
+
+
+async def _name_of(room: Room, warehouse_name: str, uuid: str) -> str:
+    warehouse = (await room.catalog.warehouses()).get(warehouse_name)
+    pointer = None if warehouse is None else await room.catalog.pointer(warehouse, uuid)
+    return uuid if pointer is None else str(Identifier(pointer.value.namespace, pointer.value.name))

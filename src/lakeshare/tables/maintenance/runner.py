@@ -31,6 +31,8 @@ MAX_ATTEMPTS = 5
 MAX_AT_ONCE = 1_000
 """Jobs that are looked at in one round."""
 BY_SCHEDULE = "schedule"
+MAX_TOLD = 1_000
+"""Longest failure that is written down."""
 
 _log = logging.getLogger("lakeshare.tables")
 
@@ -62,7 +64,10 @@ _WORK: Mapping[JobKind, Callable[[Room, Job], Awaitable[int]]] = {
 
 
 async def _run_job(room: Room, stored: Stored[Job]) -> None:
-    job = stored.value
+    leased = await _leased_job(room, stored)
+    if leased is None:
+        return
+    job = leased.value
     facts = {"job": job.kind.value, "warehouse": job.warehouse, "table": job.name}
     try:
         removed = await _WORK[job.kind](room, job)
@@ -71,17 +76,20 @@ async def _run_job(room: Room, stored: Stored[Job]) -> None:
         await forget_table(room, job)
         removed = 0
     except LakeshareError as reason:
-        _log.warning("job failed", extra={**facts, "reason": reason.message, "attempts": job.attempts + 1})
-        again = replace(
-            job,
-            attempts=job.attempts + 1,
-            last_error=reason.message[:1_000],
-            not_before_ms=room.now_ms() + _pause_ms(job.attempts),
-        )
-        await room.state.commit(Transaction((stored.unchanged,), (JOBS.put(again, job.id),)))
+        _log.warning("job failed", extra={**facts, "reason": reason.message, "attempts": job.attempts})
+        told = replace(job, last_error=reason.message[:MAX_TOLD])
+        await room.state.commit(Transaction((leased.unchanged,), (JOBS.put(told, job.id),)))
         return
-    await room.state.commit(Transaction((stored.unchanged,), (JOBS.delete(job.id),)))
+    await room.state.commit(Transaction((leased.unchanged,), (JOBS.delete(job.id),)))
     _log.info("job done", extra={**facts, "removed": removed})
+
+
+async def _leased_job(room: Room, stored: Stored[Job]) -> Stored[Job] | None:
+    """Put a job off before it is begun: one that ends this process does not do so again at once."""
+    job = stored.value
+    later = replace(job, attempts=job.attempts + 1, not_before_ms=room.now_ms() + _pause_ms(job.attempts))
+    outcome = await room.state.commit(Transaction((stored.unchanged,), (JOBS.put(later, job.id),)))
+    return Stored(stored.key, later, outcome.generation) if isinstance(outcome, Applied) else None
 
 
 async def run_due(room: Room) -> int:
@@ -94,38 +102,42 @@ async def run_due(room: Room) -> int:
 
 
 async def _run_due(room: Room, stored: Stored[Due]) -> None:
-    warehouse_name, uuid, _ = (str(part) for part in stored.key[len(DUE.prefix) :])
+    warehouse_name, uuid, activity = (str(part) for part in stored.key[len(DUE.prefix) :])
     found = await _find(room, warehouse_name, uuid)
     if found is None:
-        await room.state.commit(Transaction(changes=(DUE.delete(*stored.key[len(DUE.prefix) :]),)))
+        await room.state.commit(Transaction(changes=(DUE.delete(warehouse_name, uuid, activity),)))
         return
-    due, started_ms = stored.value, room.now_ms()
-    tally, failure = Tally(), ""
-    try:
-        counts = await effective(room.state, _places(found.warehouse, found.value, uuid))
-        tally = await run(room, found, stored, counts)
-    except LakeshareError as reason:
-        failure = reason.message[:1_000]
-    if failure and due.attempts + 1 < MAX_ATTEMPTS:
-        await _put_off(room, stored.key[len(DUE.prefix) :], failure)
+    leased, started_ms = await _leased_due(room, stored), room.now_ms()
+    if leased is None:
         return
-    ended = Ended(due.activity, started_ms, room.now_ms(), tally, failure)
-    activity = due.activity.value
+    tally, failure = await _attempted(room, found, leased)
+    facts = {"activity": activity, "warehouse": warehouse_name, "table": str(found.identifier)}
+    if failure and leased.value.attempts < MAX_ATTEMPTS:
+        _log.warning("maintenance failed", extra={**facts, "reason": failure})
+        return
+    ended = Ended(stored.value.activity, started_ms, room.now_ms(), tally, failure)
     changes = DUE.delete(warehouse_name, uuid, activity), ENDED.put(ended, found.warehouse.id, uuid, activity)
     await room.state.commit(Transaction(changes=changes))
-    facts = {"activity": activity, "warehouse": warehouse_name, "table": str(found.identifier)}
     _log.info("maintained", extra={**facts, "removed_bytes": tally.bytes, "failure": failure})
 
 
-async def _put_off(room: Room, parts: "tuple[str | bytes, ...]", failure: str) -> None:
-    """Let what failed wait; what it has written down of its way stays."""
-    stored = await DUE.get(room.state, *parts)
-    if stored is None:
-        return
-    due = stored.value
+async def _attempted(room: Room, found: Found, leased: Stored[Due]) -> tuple[Tally, str]:
+    """Do what is due, and return what was removed, or why it failed."""
+    if leased.value.attempts > MAX_ATTEMPTS:
+        return Tally(), f"it did not come to an end in {MAX_ATTEMPTS} attempts: see the server's log"
+    try:
+        counts = await effective(room.state, _places(found.warehouse, found.value, found.uuid))
+        return await run(room, found, leased, counts), ""
+    except LakeshareError as reason:
+        return Tally(), reason.message[:MAX_TOLD]
+
+
+async def _leased_due(room: Room, stored: Stored[Due]) -> Stored[Due] | None:
+    """Put work off before it is begun: what it writes down of its way stays, whatever becomes of this process."""
+    due, parts = stored.value, stored.key[len(DUE.prefix) :]
     later = replace(due, attempts=due.attempts + 1, not_before_ms=room.now_ms() + _pause_ms(due.attempts))
-    await room.state.commit(Transaction((stored.unchanged,), (DUE.put(later, *parts),)))
-    _log.warning("maintenance failed", extra={"activity": due.activity.value, "reason": failure})
+    outcome = await room.state.commit(Transaction((stored.unchanged,), (DUE.put(later, *parts),)))
+    return Stored(stored.key, later, outcome.generation) if isinstance(outcome, Applied) else None
 
 
 async def schedule(room: Room) -> int:

@@ -179,6 +179,16 @@ async def _report(room: Room, _call: Call, asked: operations.Report) -> Response
     return answers.json_answer({name.replace("_", "-"): value for name, value in found.items()})
 
 
+async def _ask_work(_call: Call) -> operations.ListWork:
+    return operations.ListWork()
+
+
+async def _tell_work(room: Room, _call: Call, _asked: operations.ListWork) -> Response:
+    found = [asdict(each) for each in await operations.list_work(room)]
+    jobs = [{name.replace("_", "-"): value for name, value in each.items()} for each in found]
+    return answers.json_answer({"jobs": jobs})
+
+
 def _choices(label: str, path: str, action: str, where: Where) -> tuple[Route, ...]:
     """Make the routes by which choices are read and made at one kind of place."""
     name = f"{label}Maintenance"
@@ -200,6 +210,7 @@ _STATUS, _NEEDS, _NOW = (
 
 ROUTES = (
     *_choices("Server", "", "Warehouse", _server),
+    Route("ListMaintenanceJobs", "GET", "/maintenance/jobs", "ListJobs", _ask_work, _tell_work, endpoint=False),
     *_choices("Warehouse", _WAREHOUSE, "Warehouse", _warehouse),
     *_choices("Namespace", _NAMESPACE, "Warehouse", _namespace),
     *_choices("Table", _TABLE, "Table", _table),

@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from lakeshare.cli.commands.table.places import Spot, any_of, entry_of, namespace_of
-from lakeshare.cli.commands.table.shown import Json
+from lakeshare.cli.commands.table.places import Spot, any_of, catalog_of, entry_of, namespace_of
+from lakeshare.cli.commands.table.shown import Json, when
 from lakeshare.cli.errors import ClientError, Misused
 from lakeshare.cli.flags import command
 from lakeshare.cli.groups import lazy_group
@@ -43,6 +43,7 @@ maintenance = lazy_group(
         "status": (_HERE, "Say how the last runs ended."),
         "run": (_HERE, "Run it now, or with --dry-run say what would go."),
         "report": (_HERE, "Say what of a table needs compaction."),
+        "jobs": (_HERE, "List what the server has still to do."),
     },
 )
 
@@ -211,6 +212,25 @@ def report(session: Session, words: tuple[str, ...]) -> Record:
     ]
     advice = [f"  {line}" for line in found["advice"]] or ["  nothing"]
     return Record(found, "\n".join([pairs(f"Table: {printable(spot.text)}", rows), "", "To do:", *advice]))
+
+
+@command()
+@click.argument("words", metavar="ALIAS", nargs=-1, required=True)
+def jobs(session: Session, words: tuple[str, ...]) -> Iterator[Record]:
+    r"""List what the server has still to do: what drops left, and runs that are due.
+
+    \b
+    lakeshare table maintenance jobs lake
+    """
+    spot = catalog_of(session, words)
+    found = spot.catalog.get("maintenance", "jobs")["jobs"]
+    rows = ((_job_cells(each), each) for each in found)
+    return table(("Kind", "Warehouse", "Table", "Asked", "By", "Attempts", "Failure"), rows)
+
+
+def _job_cells(found: Json) -> tuple[str, ...]:
+    asked = when(found["asked-at-ms"]), found["asked-by"], str(found["attempts"])
+    return found["kind"], found["warehouse"], found["table"], *asked, found["failure"]
 
 
 def _spot(session: Session, words: tuple[str, ...], *, namespace: bool) -> Spot:
