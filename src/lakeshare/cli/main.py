@@ -20,6 +20,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
             "lakeshare.cli.commands.admin.group",
             "Users, policies, keys, settings, audit and state of a server.",
         ),
+        "ready": ("lakeshare.cli.commands.ready", "Wait until a server can serve."),
     },
     "Buckets and objects": {
         "mb": ("lakeshare.cli.commands.buckets", "Make a bucket."),
