@@ -1,12 +1,14 @@
 """Bytes on their way in leave nothing behind unless they are published."""
 
 import asyncio
+import hashlib
 import os
 
 import pytest
 
-from lakeshare.storage.errors import ConditionFailed, WriteOnce
+from lakeshare.storage.errors import ConditionFailed, StoreFull, WriteOnce
 from lakeshare.storage.local import blobs
+from lakeshare.storage.local import staging as staging_module
 from lakeshare.storage.local.fsck import check
 from lakeshare.storage.port import Condition, Put
 
@@ -141,3 +143,32 @@ async def test_discarded_bytes_that_were_written_at_once_leave_nothing(local, ro
         await asyncio.to_thread(staging.write_now, [b"x" * MIB])
     await settled(local)
     assert names(root) == []
+
+
+async def test_bytes_written_side_by_side_are_each_as_alone(local, root):
+    """One body alone has another thread's help, several have none, and none is left waiting for help once all ended."""
+    blocks = [os.urandom(MIB), os.urandom(70_000)]
+    async with (
+        local.store.stage(frozenset({"SHA256"})) as first,
+        local.store.stage(frozenset({"SHA256"})) as second,
+    ):
+        for block in blocks:
+            for staging in (first, second):
+                await asyncio.to_thread(staging.write_now, [memoryview(block)])
+        expected = hashlib.sha256(b"".join(blocks)).digest()
+        assert await first.digest("SHA256") == await second.digest("SHA256") == expected
+        assert await first.digest("MD5") == hashlib.md5(b"".join(blocks)).digest()
+    assert not staging_module._at_work
+
+
+async def test_a_disk_that_fails_a_write_at_once_is_told_of(local, monkeypatch):
+    """A failed write on a thread of its own is the store's failure, and nothing is left of it."""
+
+    def fail(*_: object) -> int:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "writev", fail)
+    with pytest.raises(StoreFull):
+        async with local.store.stage(frozenset()) as staging:
+            await asyncio.to_thread(staging.write_now, [b"x" * MIB])
+    assert not staging_module._at_work

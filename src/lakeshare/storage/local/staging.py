@@ -24,6 +24,9 @@ INLINE_BYTES = 64 * 1024
 BATCH_BYTES = 1024 * 1024
 """What is hashed and written at once; smaller batches pay for the hop between threads."""
 
+_at_work: "set[LocalStaging]" = set()
+"""Bodies that are written on threads of their own: one alone has another thread's help, since processors idle."""
+
 
 class LocalStaging:
     """One payload on its way in. Leaving its block discards it, unless it was handed to the index."""
@@ -50,6 +53,7 @@ class LocalStaging:
         self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
     ) -> None:
         self._waiting.clear()
+        _at_work.discard(self)
         if self._blob is not None or self._under_way:
             self._threads.submit(self._discard)
 
@@ -64,8 +68,12 @@ class LocalStaging:
     def write_now(self, blocks: Sequence[Block]) -> None:
         """Take the next bytes on the calling thread, which may block. Raises StoreFull, StoreFailed."""
         self.size += sum(map(len, blocks))
+        _at_work.add(self)
         try:
-            self._hash_and_write(self._digests.update, blocks)
+            if len(_at_work) == 1:
+                self._write_with_help(blocks)
+            else:
+                self._hash_and_write(self._digests.update, blocks)
         except OSError as error:
             raise self._space.translated(error) from error
 
@@ -82,6 +90,7 @@ class LocalStaging:
     async def finish(self) -> Content:
         """Take no more bytes; return what tells these apart."""
         if not self._finished:
+            _at_work.discard(self)
             if self.small:
                 self._waiting = [b"".join(self._waiting)]
                 self._digests.update(self._waiting)
@@ -123,6 +132,15 @@ class LocalStaging:
             self._blob = PendingBlob(self._layout)
         self._blob.write(chunks)
         hashing(chunks)
+
+    def _write_with_help(self, blocks: Sequence[Block]) -> None:
+        """Let another thread reckon the slowest digest meanwhile; both are done when this returns."""
+        slowest, *others = self._digests.halves()
+        helping = self._threads.submit(slowest, blocks)
+        try:
+            self._hash_and_write(others[0] if others else lambda _: None, blocks)
+        finally:
+            helping.result()
 
     def _start(self, work: Callable[[], None]) -> None:
         self._under_way.append(self._threads.submit(work))
