@@ -8,13 +8,12 @@ import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 from weakref import WeakValueDictionary
 
 from lakeshare.state.derived import LOOK_SECONDS, Derived
 from lakeshare.state.keys import Key
 from lakeshare.state.keyspace import Stored
-from lakeshare.state.port import State
+from lakeshare.state.port import Cursor, State
 from lakeshare.tables.errors import NoSuchNamespace, NoSuchWarehouse
 from lakeshare.tables.model.entries import EntryKind, Named, NamespaceRecord, Pointer, Warehouse
 from lakeshare.tables.model.names import Identifier, Namespace, joined, shown
@@ -38,10 +37,7 @@ class Listed:
         self.encoded: bytes | None = None
 
 
-class _Held(NamedTuple):
-    found: Found
-    pulse: int
-    until: float
+_Entries = OrderedDict[tuple[str, Identifier, EntryKind], Found]
 
 
 class Catalog:
@@ -51,7 +47,10 @@ class Catalog:
         self.state = state
         self._warehouses: Derived[Mapping[str, Warehouse]] = Derived(state, (WAREHOUSES.prefix,), _warehouses)
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        self._found: OrderedDict[tuple[str, Identifier, EntryKind], _Held] = OrderedDict()
+        self._entries: _Entries = OrderedDict()
+        self._newest: Cursor | None = None
+        self._pulse = 0
+        self._probe_at = float("-inf")
         self._listings: OrderedDict[tuple[str, str, EntryKind], Derived[Listed]] = OrderedDict()
 
     async def warehouses(self) -> Mapping[str, Warehouse]:
@@ -87,17 +86,26 @@ class Catalog:
     async def find(self, warehouse: Warehouse, identifier: Identifier, kind: EntryKind) -> Found | None:
         """Return a table or view by name, as new as anything that was answered; None where there is none."""
         key = warehouse.id, identifier, kind
-        pulse, now = self.state.pulse(), time.monotonic()
-        held = self._found.get(key)
-        if held is not None and held.pulse == pulse and now < held.until:
-            return held.found
+        entries = await self._remembered()
+        if (held := entries.get(key)) is not None:
+            return held
         found = await self.find_now(warehouse, identifier, kind)
         if found is not None:
-            self._found[key] = _Held(found, pulse, now + LOOK_SECONDS)
-            self._found.move_to_end(key)
-            if len(self._found) > ENTRIES_KEPT:
-                self._found.popitem(last=False)
+            entries[key] = found
+            if len(entries) > ENTRIES_KEPT:
+                entries.popitem(last=False)
         return found
+
+    async def _remembered(self) -> _Entries:
+        """Return what has been found since anything was committed; an older finding lands where nobody looks."""
+        # Pulse and time are read before the place: what is found from then on may be newer than it, never older.
+        pulse, now = self.state.pulse(), time.monotonic()
+        if pulse != self._pulse or now >= self._probe_at:
+            newest = await self.state.newest()
+            if newest != self._newest:
+                self._entries, self._newest = OrderedDict(), newest
+            self._pulse, self._probe_at = pulse, now + LOOK_SECONDS
+        return self._entries
 
     async def find_now(self, warehouse: Warehouse, identifier: Identifier, kind: EntryKind) -> Found | None:
         """Return a table or view by name as state has it; None where there is none of that kind."""

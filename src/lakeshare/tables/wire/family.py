@@ -9,6 +9,7 @@ from lakeshare.errors import LakeshareError
 from lakeshare.http.request import Request
 from lakeshare.http.response import Response
 from lakeshare.identity.gate import Admission
+from lakeshare.identity.sigv4.canonical import EMPTY_SHA256
 from lakeshare.identity.sigv4.payload import PayloadMode
 from lakeshare.identity.sigv4.verified import Verified
 from lakeshare.tables.errors import BadRequest
@@ -62,10 +63,17 @@ class CatalogMatch:
         told = headers.get("x-amz-content-sha256", "")
         return 0 if told == _UNSIGNED or _DIGEST.fullmatch(told) else EARLY_LIMIT_BYTES
 
+    @property
+    def _body_is_left(self) -> bool:
+        """Whether there may be a body, and it was not read early."""
+        headers = self.request.headers
+        bodiless = "transfer-encoding" not in headers and headers.get("content-length", "0") == "0"
+        return not bodiless and not self.early_limit_bytes
+
     async def decode(self, admission: Admission, early_body: bytes) -> Any:
         """Turn the head and the body into a value; the body is what was signed, or nothing of it counts."""
         body = early_body
-        if not self.early_limit_bytes:
+        if self._body_is_left:
             body = await self.request.body(self.route.body_limit_bytes)
         _check_body(admission.verified, body)
         self.call = Call(self.room, self.request, self.names, body, admission)
@@ -111,7 +119,8 @@ def _check_body(verified: Verified | None, body: bytes) -> None:
         return
     if verified.presigned:
         raise BadRequest("presigned URLs are not taken here, sign in the Authorization header")
-    if verified.payload.mode is PayloadMode.UNSIGNED:
+    payload = verified.payload
+    if payload.mode is PayloadMode.UNSIGNED or (not body and not payload.length and payload.sha256 == EMPTY_SHA256):
         return
     decoder = verified.decoder()
     decoder.feed(body)
