@@ -48,7 +48,7 @@ def tour(demo: "Demo") -> None:
     """Do each step, or find it done."""
     run = Steps(demo)
     rows = f"scale {demo.scale:g}"
-    lakeshare(demo, "alias", "set", "demo", demo.endpoint, demo.access_key, demo.secret_key)
+    lakeshare(demo, "alias", "set", "demo", demo.endpoint, typed=f"{demo.access_key}\n{demo.secret_key}\n")
     run.once("rows", rows, f"generating TPC-H orders and customer, {rows}", lambda: generate(demo))
     run.once("bucket", BUCKET, f"making the bucket {BUCKET}", lambda: lakeshare(demo, "mb", "-p", f"demo/{BUCKET}"))
     run.once("orders", rows, "loading orders into a Delta table by Spark", lambda: load_orders(demo))
@@ -89,13 +89,13 @@ def step(text: str) -> None:
     print(f"demo: {text}", flush=True)
 
 
-def lakeshare(demo: "Demo", *arguments: str, show: bool = False) -> str:
+def lakeshare(demo: "Demo", *arguments: str, show: bool = False, typed: str = "") -> str:
     """Run a command of Lakeshare, and return what it printed; its errors and its bars go where the demo's go."""
     others = {name: value for name, value in os.environ.items() if not name.startswith(("LAKESHARE_HOST_", "MC_"))}
     done = subprocess.run(
         [Path(sys.executable).with_name("lakeshare"), *arguments],
         env=others | {"LAKESHARE_CONFIG_DIR": str(demo.folder / "config")},
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, check=False, cwd=demo.folder,
+        input=typed, stdout=subprocess.PIPE, text=True, check=False, cwd=demo.folder,
     )  # fmt: skip
     if done.returncode:
         raise TourFailed(f"`lakeshare {' '.join(arguments[:3])} ...` ended with {done.returncode}")

@@ -80,7 +80,10 @@ def _gateway(chosen: Mapping[str, str], java: Path, work: Path, log: Path) -> It
     if SparkContext._active_spark_context is not None:  # noqa: SLF001 - there is no public word for it
         raise Misused("another Spark session runs in this process", "End it first: a process has one.")
     arguments = _private_file(work / "spark.properties", conf.properties(chosen))
-    with log.open("w") as out, _environment(java, arguments):
+    with (
+        os.fdopen(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as out,
+        _environment(java, arguments),
+    ):
         try:
             gateway = launch_gateway(popen_kwargs={"stdout": out, "stderr": out})
         except PySparkRuntimeError as reason:
