@@ -169,7 +169,24 @@ async def test_files_outside_of_the_location_are_never_deleted(lake: Lake):
     assert "data/precious.parquet" in await other.files()
     ended = await ENDED.get(lake.state, lake.warehouse.id, (await table.found()).uuid, SNAPSHOTS.value)
     assert ended is not None
-    assert ended.value.tally.outside == 1
+    assert (ended.value.tally.outside, ended.value.tally.data_files) == (1, 1)
+
+
+async def test_one_file_under_two_names_is_one_file(lake: Lake):
+    """A manifest that is kept under `s3a` is not deleted for being gone under `s3`."""
+    table = await lake.table()
+    await table.append("a.parquet")
+    lake.clock.now += 10 * DAY
+    table.manifests = [
+        {**each, "manifest_path": each["manifest_path"].replace("s3:", "s3a:")} for each in table.manifests
+    ]
+    await table.append("b.parquet")
+    await lake.ask(table, SNAPSHOTS)
+    await run_due(lake.room)
+    files = await table.files()
+    assert "metadata/m1.avro" in files
+    assert "data/a.parquet" in files
+    assert "metadata/snap-1.avro" not in files
 
 
 async def _list_also(table: Table, number: int, uri: str) -> None:

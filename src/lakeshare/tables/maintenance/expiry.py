@@ -5,7 +5,7 @@ metadata file of before, and is gone through again.
 """
 
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from lakeshare.formats.iceberg.errors import RequirementFailed
 from lakeshare.formats.iceberg.metadata import TableMetadata
@@ -64,9 +64,9 @@ async def remove_snapshots(room: Room, found: Found, expiry: Expiry, retention: 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Files that go together, and what they are counted as."""
+    """Keys below the table's location that go together, and what they are counted as."""
 
-    uris: Sequence[str]
+    keys: Sequence[str]
     tally: Tally
 
 
@@ -79,51 +79,60 @@ async def unreached(
     """
     if not gone:
         return
-    lists = {each.manifest_list for each in kept}
     reach = Reach(folder)
     await reach.add_lists(kept)
     candidates: dict[str, Manifest] = {}
     for snapshot in gone:
-        found = await tolerant_manifests(folder, snapshot)
-        candidates.update((each.path, each) for each in found if each.path not in reach.manifests)
+        found = {reach.named(each.path): each for each in await tolerant_manifests(folder, snapshot)}
+        candidates.update((name, each) for name, each in found.items() if name not in reach.manifests)
     if candidates:
         await reach.add_files()
     told: set[int] = set()
     for manifest in candidates.values():
-        yield _files(reach, await tolerant_files(folder, manifest), told)
-        yield Batch((manifest.path,), Tally(manifests=1, bytes=manifest.length))
+        yield _files(folder, reach, await tolerant_files(folder, manifest), told)
+        yield _single(folder, manifest.path, Tally(manifests=1, bytes=manifest.length))
     for snapshot in gone:
-        if snapshot.manifest_list is not None and snapshot.manifest_list not in lists:
-            yield Batch((snapshot.manifest_list,), Tally(manifest_lists=1))
-    for uri, size in _statistics(before, {each.id for each in kept}):
-        yield Batch((uri,), Tally(statistics=1, bytes=size))
+        if snapshot.manifest_list is not None and reach.named(snapshot.manifest_list) not in reach.lists:
+            yield _single(folder, snapshot.manifest_list, Tally(manifest_lists=1))
+    for uri, size in _statistics(reach, before, {each.id for each in kept}):
+        yield _single(folder, uri, Tally(statistics=1, bytes=size))
 
 
-def _files(reach: Reach, files: Sequence[ListedFile], told: set[int]) -> Batch:
+def _files(folder: TableFolder, reach: Reach, files: Sequence[ListedFile], told: set[int]) -> Batch:
     """Choose the files that are not reached, each once: another manifest may have told of one before."""
     held = reach.holds([each.uri for each in files])
     gone = (each for each, is_held in zip(files, held, strict=True) if not is_held)
-    unique = {each.uri: each for each in gone if hash(each.uri) not in told}
+    unique = {name: each for each in gone if hash(name := reach.named(each.uri)) not in told}
     told.update(map(hash, unique))
-    data = sum(1 for each in unique.values() if each.content == FileContent.DATA)
-    tally = Tally(data_files=data, delete_files=len(unique) - data, bytes=sum(each.size for each in unique.values()))
-    return Batch(tuple(unique), tally)
+    owned = {key: each for each in unique.values() if (key := folder.owned_key(each.uri)) is not None}
+    data = sum(1 for each in owned.values() if each.content == FileContent.DATA)
+    tally = Tally(
+        data_files=data,
+        delete_files=len(owned) - data,
+        outside=len(unique) - len(owned),
+        bytes=sum(each.size for each in owned.values()),
+    )
+    return Batch(tuple(owned), tally)
 
 
-def _statistics(before: TableMetadata, kept_ids: set[int]) -> list[tuple[str, int]]:
+def _single(folder: TableFolder, uri: str, tally: Tally) -> Batch:
+    key = folder.owned_key(uri)
+    return Batch((), Tally(outside=1)) if key is None else Batch((key,), tally)
+
+
+def _statistics(reach: Reach, before: TableMetadata, kept_ids: set[int]) -> list[tuple[str, int]]:
     files = (*before.statistics, *before.partition_statistics)
-    kept = {each.path for each in files if each.snapshot_id in kept_ids}
-    gone = {each.path: int(each.document.get("file-size-in-bytes") or 0) for each in files if each.path not in kept}
-    return list(gone.items())
+    kept = {reach.named(each.path) for each in files if each.snapshot_id in kept_ids}
+    gone = {each.path: each for each in files if reach.named(each.path) not in kept}
+    return [(path, int(each.document.get("file-size-in-bytes") or 0)) for path, each in gone.items()]
 
 
 async def delete_unreached(folder: TableFolder, batches: AsyncIterator[Batch]) -> Tally:
     """Delete files, and count them; those outside of the table's location are counted alone."""
     total = Tally()
     async for batch in batches:
-        keys = [key for uri in batch.uris if (key := folder.owned_key(uri)) is not None]
-        await folder.remove(keys)
-        total = added(total, replace(batch.tally, outside=len(batch.uris) - len(keys)))
+        await folder.remove(batch.keys)
+        total = added(total, batch.tally)
     return total
 
 

@@ -36,6 +36,10 @@ class TableFolder:
         place = place_of(uri)
         return place.key if place is not None and place.bucket == self.place.bucket else None
 
+    def uri_of(self, key: str) -> str:
+        """Return the URI of a key in the table's bucket."""
+        return f"s3://{self.place.bucket}/{key}"
+
     def owned_key(self, uri: str) -> str | None:
         """Return the key of a file below the table's location; None where it lies elsewhere."""
         key = self.key_of(uri)

@@ -47,8 +47,8 @@ class References:
         await self._reach.add_lists(metadata.snapshots)
         await self._reach.add_files()
         self._reach.add_paths((current.metadata_location, *referred(metadata)))
-        self._reach.add_paths(self._reach.lists)
-        self._reach.add_paths(self._reach.manifests)
+        self._reach.add_paths(each.manifest_list for each in metadata.snapshots if each.manifest_list)
+        self._reach.add_paths(each.path for each in self._reach.manifests.values())
         self._seen = current.metadata_location
 
     def hold(self, uris: Sequence[str]) -> Sequence[bool]:
@@ -77,6 +77,5 @@ async def unreferenced(
 
 
 def _not_held(folder: TableFolder, references: References, entries: Sequence[Entry]) -> Sequence[Entry]:
-    bucket = folder.place.bucket
-    held = references.hold([f"s3://{bucket}/{each.key}" for each in entries])
+    held = references.hold([folder.uri_of(each.key) for each in entries])
     return [each for each, is_held in zip(entries, held, strict=True) if not is_held]

@@ -74,7 +74,9 @@ class Reach:
         self._deleted_too = deleted_too
         self._usual = f"s3://{folder.place.bucket}/"
         self.lists: set[str] = set()
+        """The manifest lists that were read, by what their names have in common."""
         self.manifests: dict[str, Manifest] = {}
+        """The manifests that they name, in the same way."""
         self._read: set[str] = set()
         self._hashes: list[Hashes] = []
         self._sorted: Hashes = _EMPTY
@@ -82,27 +84,28 @@ class Reach:
     async def add_lists(self, snapshots: Iterable[Snapshot]) -> None:
         """Read which manifests snapshots have. Raises FileGone, Unreadable."""
         for snapshot in snapshots:
-            if snapshot.manifest_list is not None and snapshot.manifest_list in self.lists:
+            name = "" if snapshot.manifest_list is None else self.named(snapshot.manifest_list)
+            if name in self.lists:
                 continue
             found = await manifests_of(self._folder, snapshot)
-            if snapshot.manifest_list is not None:
-                self.lists.add(snapshot.manifest_list)
-            self.manifests.update((each.path, each) for each in found)
+            if name:
+                self.lists.add(name)
+            self.manifests.update((self.named(each.path), each) for each in found)
 
     async def add_files(self) -> None:
         """Read which files the manifests name. Raises FileGone, Unreadable."""
-        for path, manifest in self.manifests.items():
-            if path not in self._read:
-                blob = await self._folder.blob(path)
+        for name, manifest in self.manifests.items():
+            if name not in self._read:
+                blob = await self._folder.blob(manifest.path)
                 self._hashes.append(await asyncio.to_thread(self._hashed, blob, manifest))
-                self._read.add(path)
+                self._read.add(name)
         if self._hashes:
             self._sorted = np.unique(np.concatenate([self._sorted, *self._hashes]))
             self._hashes = []
 
     def add_paths(self, uris: Iterable[str]) -> None:
         """Take files that are named elsewhere, such as statistics."""
-        more = np.fromiter((hash(self._named(uri)) for uri in uris), np.int64)
+        more = np.fromiter((hash(self.named(uri)) for uri in uris), np.int64)
         self._sorted = np.unique(np.concatenate([self._sorted, more]))
 
     @property
@@ -112,7 +115,7 @@ class Reach:
 
     def holds(self, uris: Sequence[str]) -> Sequence[bool]:
         """Say of each file whether it is reached, or may be."""
-        wanted = np.fromiter((hash(self._named(uri)) for uri in uris), np.int64, len(uris))
+        wanted = np.fromiter((hash(self.named(uri)) for uri in uris), np.int64, len(uris))
         found: list[bool] = np.isin(wanted, self._sorted).tolist()
         return found
 
@@ -121,10 +124,10 @@ class Reach:
         for batch in entries(blob, (PATH, STATUS), manifest):
             rows = zip(batch.column(0).to_pylist(), batch.column(1).to_pylist(), strict=True)
             wanted = (uri for uri, status in rows if self._deleted_too or status != Status.DELETED)
-            parts.append(np.fromiter((hash(self._named(uri)) for uri in wanted), np.int64))
+            parts.append(np.fromiter((hash(self.named(uri)) for uri in wanted), np.int64))
         return np.unique(np.concatenate(parts))
 
-    def _named(self, uri: str) -> str:
+    def named(self, uri: str) -> str:
         """Return what two names of one file have in common: `s3` and `s3a`, and doubled slashes."""
         if uri.startswith(self._usual) and "//" not in (key := uri[len(self._usual) :]):
             return key

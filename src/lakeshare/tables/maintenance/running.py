@@ -56,9 +56,8 @@ async def dry_run(room: Room, found: Found, activity: Activity, effective: Effec
     shown: list[str] = []
     leaving = [each for each in metadata.snapshots if each.id in gone]
     async for batch in unreached(folder, metadata, kept, leaving):
-        outside = sum(1 for uri in batch.uris if folder.owned_key(uri) is None)
-        total = added(total, replace(batch.tally, outside=outside))
-        shown += batch.uris[: MAX_SHOWN - len(shown)]
+        total = added(total, batch.tally)
+        shown += [folder.uri_of(key) for key in batch.keys[: MAX_SHOWN - len(shown)]]
     return DryRun(total, expiry, tuple(shown))
 
 
@@ -69,7 +68,7 @@ async def _dry_orphans(room: Room, found: Found, effective: Effective) -> DryRun
     shown: list[str] = []
     async for _, entries in unreferenced(folder, references, room.now_ms() - effective.unreferenced_age_ms):
         total = added(total, Tally(unreferenced=len(entries), bytes=sum(each.size for each in entries)))
-        shown += [f"s3://{folder.place.bucket}/{each.key}" for each in entries[: MAX_SHOWN - len(shown)]]
+        shown += [folder.uri_of(each.key) for each in entries[: MAX_SHOWN - len(shown)]]
     return DryRun(total, files=tuple(shown))
 
 

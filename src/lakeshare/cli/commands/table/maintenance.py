@@ -283,9 +283,11 @@ def _status_cells(name: str, found: Json) -> tuple[str, ...]:
 
 
 def _removed(tally: Json) -> str:
-    parts = [f"{count} {name.replace('_', ' ')}" for name, count in tally.items() if count and name != "bytes"]
+    counts = {name: count for name, count in tally.items() if count and name not in ("bytes", "outside")}
+    parts = [f"{count} {name.replace('_', ' ')}" for name, count in counts.items()]
     size = [size_text(tally["bytes"])] if tally.get("bytes") else []
-    return ", ".join([*parts, *size]) or "nothing"
+    left = f" ({tally['outside']} files outside of the location stay)" if tally.get("outside") else ""
+    return (", ".join([*parts, *size]) or "nothing") + left
 
 
 def _would(done: Json) -> str:
