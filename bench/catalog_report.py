@@ -46,8 +46,10 @@ class Figures:
         """Return the calls in words."""
         many = f"{self.long_listing:,}".replace(",", " ")
         return {
-            "load": "loadTable, 16 connections",
+            "load": "loadTable, 10 snapshots, 16 connections",
             "cached": "the same, 304",
+            "load_aged": "loadTable, 120 snapshots, 16 connections",
+            "cached_aged": "the same, 304",
             "list": "list of 1 000 tables, 8 connections",
             "list_long": f"list of {many} tables, 8 connections",
             "commit": "commit, 16 tables and writers",
@@ -86,7 +88,7 @@ def _ratio(ours: list[Sample], theirs: list[Sample]) -> float | None:
 
 
 def _unchanged(figures: Figures) -> float | None:
-    return _ratio(figures.of("cached", OURS), figures.of("load", OURS))
+    return _ratio(figures.of("cached_aged", OURS), figures.of("load_aged", OURS))
 
 
 def _refused(figures: Figures) -> float | None:
@@ -110,7 +112,7 @@ GOALS = (
     Goal("durable commits over 16 tables, beside the fixture", _beside("commit"), 4, "times"),
     Goal("commits on one table from 8 writers: 409s", _refused, 0, "", at_least=False),
     Goal("list of 1 000 tables, beside the fixture", _beside("list"), 5, "times"),
-    Goal("304, beside our own loadTable", _unchanged, 1.5, "times"),
+    Goal("304, beside our own loadTable of 120 snapshots", _unchanged, 1.5, "times"),
     Goal("10 000 snapshots: a load beside copying its bytes", _copied, 3, "times the time", at_least=False),
     Goal("answers of Lakeshare that are errors", _failed, 0, "", at_least=False),
 )
@@ -186,8 +188,8 @@ def plot(figures: Figures, path: Path) -> None:
     from matplotlib import pyplot as plt  # noqa: PLC0415
 
     mpl.rcParams["svg.hashsalt"] = "bench-catalog"
-    found = {title: _beside(call)(figures) for call, title in figures.titles().items()}
-    rows = [(title, ratio) for title, ratio in found.items() if ratio is not None]
+    found = [(title, _beside(call)(figures)) for call, title in figures.titles().items()]
+    rows = [(title, ratio) for title, ratio in found if ratio is not None]
     drawing, axes = plt.subplots(figsize=(8.8, 0.36 * len(rows) + 1.2))
     axes.barh([title for title, _ in rows], [ratio for _, ratio in rows], color="#2b6cb0")
     axes.axvline(1, color="#c05621", linewidth=1)
@@ -219,8 +221,8 @@ def _section(figures: Figures) -> str:
 
 _HOW = """\
 `bench/catalog --write`, {cores} processors that the client shares with the servers; both servers run, and are asked in
-turns. Tables have twelve columns, ten snapshots and a partition. Lakeshare has two workers, checks a SigV4 signature on
-every request, and a commit is durable when it is answered. The fixture is Apache Iceberg's own test server over a
-SQLite file and metadata files on disk, which it does not sync; it asks nobody who they are. The 10 000 snapshots are
-copied from the memory of a bare process over a socket of the same kind."""
+turns. Tables have twelve columns, and ten snapshots or as many as an hourly commit leaves in five days. Lakeshare has
+two workers, checks a SigV4 signature on every request, and a commit is durable when it is answered. The fixture is
+Apache Iceberg's own test server over a SQLite file and metadata files on disk, which it does not sync; it asks nobody
+who they are. The 10 000 snapshots are copied from the memory of a bare process over a socket of the same kind."""
 _IMAGE = f'<img src="images/{PLOT.name}" alt="Times the rate of the fixture, for each call." width="880">'

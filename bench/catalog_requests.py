@@ -13,10 +13,12 @@ from lakeshare.identity.sigv4.sign import Signer
 from lakeshare.settings import Secret
 
 WAREHOUSE = "bench"
-SMALL, LONG, WORK = "small", "long", "work"
-"""The namespaces: a thousand tables, ten thousand tables, and the tables that are committed to."""
+SMALL, LONG, AGED, WORK = "small", "long", "aged", "work"
+"""The namespaces: a thousand young tables, ten thousand empty ones, some old ones, and those that are committed to."""
 HISTORY = 10
 """Snapshots that a table begins with."""
+AGED_HISTORY = 120
+"""Snapshots of an old table: an hourly commit, and the five days for which Iceberg keeps snapshots by default."""
 _TYPES = ("long", "string", "double", "timestamptz", "int", "decimal(12, 2)")
 _COLUMNS = 12
 _WAIT_SECONDS = 120
@@ -127,15 +129,34 @@ def moved_to(snapshot: int) -> dict[str, Any]:
     return {"action": "set-snapshot-ref", "ref-name": "main", "type": "branch", "snapshot-id": snapshot}
 
 
+_SUMMARY = {
+    "operation": "append",
+    "spark.app.id": "local-1763300000000",
+    "engine-name": "spark",
+    "engine-version": "4.0.1",
+    "iceberg-version": "Apache Iceberg 1.11.0",
+    "added-data-files": "4",
+    "added-records": "100000",
+    "added-files-size": "8388608",
+    "changed-partition-count": "1",
+    "total-records": "1000000",
+    "total-files-size": "83886080",
+    "total-data-files": "40",
+    "total-delete-files": "0",
+    "total-position-deletes": "0",
+    "total-equality-deletes": "0",
+}
+"""What Spark writes."""
+
+
 def _snapshot(number: int, location: str, at_ms: int) -> dict[str, Any]:
-    summary = {"operation": "append", "added-data-files": "4", "added-records": "100000", "total-records": "1000000"}
     value: dict[str, Any] = {
         "snapshot-id": number,
         "sequence-number": number,
         "timestamp-ms": at_ms,
         "manifest-list": f"{location}/metadata/snap-{number:019}-1-5fb7bf0e-6e6b-4d5e-8a4b-2f0d3c9a7b11.avro",
         "schema-id": 0,
-        "summary": summary,
+        "summary": _SUMMARY,
     }
     if number > 1:
         value["parent-snapshot-id"] = number - 1

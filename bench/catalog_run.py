@@ -18,15 +18,17 @@ from pathlib import Path
 from typing import Any
 
 from catalog_report import Figures, Sample, missed, plot, table_of, write_docs
-from catalog_requests import LONG, SMALL
-from catalog_servers import GROUPS, WRITERS, Fixture, Ours, fixture_missing
+from catalog_requests import AGED, LONG, SMALL
+from catalog_servers import AGED_TABLES, GROUPS, WRITERS, Fixture, Ours, fixture_missing
 from sharing_peers import say
 
 LOADED = 256
 """Tables that are loaded in turns."""
 CALLS: dict[str, dict[str, Any]] = {
-    "load": {"connections": 16, "count": LOADED},
-    "cached": {"connections": 16, "count": LOADED},
+    "load": {"connections": 16, "namespace": SMALL, "count": LOADED},
+    "cached": {"connections": 16, "namespace": SMALL, "count": LOADED},
+    "load_aged": {"connections": 16, "namespace": AGED, "count": AGED_TABLES},
+    "cached_aged": {"connections": 16, "namespace": AGED, "count": AGED_TABLES},
     "list": {"connections": 8, "namespace": SMALL},
     "list_long": {"connections": 8, "namespace": LONG},
     "commit": {"connections": WRITERS},
@@ -35,7 +37,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "multi": {"connections": GROUPS},
     "long": {},
 }
-OURS_ALONE = frozenset({"cached"})
+OURS_ALONE = frozenset({"cached", "cached_aged"})
 
 
 class Bench:

@@ -7,7 +7,7 @@ from itertools import chain, cycle
 from typing import Any
 
 import catalog_requests as ask
-from catalog_requests import SMALL, WORK, Speaker
+from catalog_requests import WORK, Speaker
 
 VARIANTS = 64
 """Bodies of a writer, one after the other: each commit changes something."""
@@ -17,17 +17,17 @@ _WAIT_SECONDS = 60
 _HEAD_BYTES = 256 * 1024
 
 
-def load(speaker: Speaker, count: int, connections: int) -> list[Iterator[bytes]]:
+def load(speaker: Speaker, namespace: str, count: int, connections: int) -> list[Iterator[bytes]]:
     """Load tables one after the other."""
-    asked = [speaker.request("GET", speaker.table(SMALL, f"t{place:05}")) for place in range(count)]
+    asked = [speaker.request("GET", speaker.table(namespace, f"t{place:05}")) for place in range(count)]
     return _spread(asked, connections)
 
 
-def cached(speaker: Speaker, count: int, connections: int) -> list[Iterator[bytes]]:
+def cached(speaker: Speaker, namespace: str, count: int, connections: int) -> list[Iterator[bytes]]:
     """Load tables that the client has already."""
     asked = []
     for place in range(count):
-        path = speaker.table(SMALL, f"t{place:05}")
+        path = speaker.table(namespace, f"t{place:05}")
         asked.append(speaker.request("GET", path, None, {"if-none-match": _etag(speaker, path)}))
     return _spread(asked, connections)
 
@@ -109,6 +109,8 @@ def _spread(asked: list[bytes], connections: int) -> list[Iterator[bytes]]:
 SCRIPTS: dict[str, Callable[..., list[Iterator[bytes]]]] = {
     "load": load,
     "cached": cached,
+    "load_aged": load,
+    "cached_aged": cached,
     "list": list_tables,
     "list_long": list_tables,
     "commit": commit,

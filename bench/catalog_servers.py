@@ -11,12 +11,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import catalog_requests as ask
-from catalog_requests import HISTORY, LONG, SMALL, WAREHOUSE, WORK, Speaker
+from catalog_requests import AGED, AGED_HISTORY, HISTORY, LONG, SMALL, WAREHOUSE, WORK, Speaker
 from catalog_scripts import TABLES_OF_ONE_COMMIT
 from sharing_peers import ACCESS_KEY, ROOT, SECRET, Lakeshare, Server, free_port, say
 
 WRITERS = 16
 GROUPS = 8
+AGED_TABLES = 64
 _OF_ONE_TRANSACTION = 100
 _OF_ONE_COMMIT = 1_000
 _HANDS = 4
@@ -40,6 +41,7 @@ class Ours(Lakeshare):
         make_namespaces(speaker)
         self._make(SMALL, numbered(small), HISTORY)
         self._make(LONG, numbered(long), 0)
+        self._make(AGED, numbered(AGED_TABLES), AGED_HISTORY)
         self._make(WORK, work_tables(), HISTORY)
         self._make(WORK, [_LENGTHY], 1)
         lengthen(speaker, history)
@@ -90,16 +92,21 @@ class Fixture(Server):
         make_namespaces(speaker)
         for name in (*work_tables(), "seed"):
             self._make(name, HISTORY)
+        self._make("old", AGED_HISTORY)
         self._make(_LENGTHY, 1)
         lengthen(speaker, history)
-        location = speaker.ask("GET", speaker.table(WORK, "seed"))["metadata-location"]
+        self._copy_row("seed", SMALL, small)
+        self._copy_row("seed", LONG, long)
+        self._copy_row("old", AGED, AGED_TABLES)
+        say(f"the fixture has its tables after {time.monotonic() - began:.0f} s")
+
+    def _copy_row(self, seed: str, namespace: str, count: int) -> None:
+        location = self.speaker.ask("GET", self.speaker.table(WORK, seed))["metadata-location"]
         database = sqlite3.connect(self._database)
         with database:
-            for namespace, count in ((SMALL, small), (LONG, long)):
-                rows = [("rest_backend", namespace, name, location, "TABLE") for name in numbered(count)]
-                database.executemany(_INSERT, rows)
+            rows = [("rest_backend", namespace, name, location, "TABLE") for name in numbered(count)]
+            database.executemany(_INSERT, rows)
         database.close()
-        say(f"the fixture has its tables after {time.monotonic() - began:.0f} s")
 
     def _make(self, name: str, history: int) -> None:
         speaker = self.speaker
@@ -116,7 +123,7 @@ _INSERT = (
 
 def make_namespaces(speaker: Speaker) -> None:
     """Make the namespaces."""
-    for namespace in (SMALL, LONG, WORK):
+    for namespace in (SMALL, LONG, AGED, WORK):
         speaker.ask("POST", speaker.catalog("/namespaces"), {"namespace": [namespace]})
 
 
