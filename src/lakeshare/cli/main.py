@@ -41,8 +41,8 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "anonymous": ("lakeshare.cli.commands.anonymous", "What everyone may do with a bucket, without a key."),
         "share": ("lakeshare.cli.commands.share", "Make links that need no key."),
     },
-    "Sharing tables": {
-        "table": ("lakeshare.cli.commands.table.group", "Share tables, and make tokens for them."),
+    "Tables, and sharing them": {
+        "table": ("lakeshare.cli.commands.table.group", "Iceberg tables, and shares of tables with their tokens."),
         "recipient": ("lakeshare.cli.commands.recipient", "Whom tables are shared with."),
         "source": ("lakeshare.cli.commands.source", "Other S3 stores whose tables are shared."),
         "doctor": ("lakeshare.cli.commands.doctor", "Check what a recipient would meet."),

@@ -4,6 +4,7 @@ import re
 
 import click
 
+from lakeshare.cli.commands.arguments import BUCKET
 from lakeshare.cli.commands.table import engines
 from lakeshare.cli.commands.table.places import warehouse_of
 from lakeshare.cli.commands.table.shown import Json
@@ -17,7 +18,7 @@ _HIDDEN_KEY, _HIDDEN_SECRET = "ACCESS_KEY", "SECRET_KEY"
 
 
 @command()
-@click.argument("words", metavar="ALIAS WAREHOUSE", nargs=-1, required=True)
+@click.argument("words", metavar="ALIAS WAREHOUSE", nargs=-1, required=True, type=BUCKET)
 @click.option("--spark", "engine", flag_value="spark", help="For Spark, as a file of properties.")
 @click.option("--trino", "engine", flag_value="trino", help="For Trino, as a catalog's file of properties.")
 @click.option("--pyiceberg", "engine", flag_value="pyiceberg", help="For PyIceberg, as Python.")

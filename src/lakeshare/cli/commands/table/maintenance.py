@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from lakeshare.cli.commands.arguments import BUCKET
 from lakeshare.cli.commands.table.places import Spot, any_of, catalog_of, entry_of, namespace_of
 from lakeshare.cli.commands.table.shown import Json, when
 from lakeshare.cli.errors import ClientError, Misused
@@ -47,8 +48,8 @@ maintenance = lazy_group(
     },
 )
 
-words = click.argument("words", metavar="ALIAS[/WAREHOUSE[/NAMESPACE/TABLE]]", nargs=-1, required=True)
-table_words = click.argument("words", metavar="ALIAS WAREHOUSE NAMESPACE TABLE", nargs=-1, required=True)
+words = click.argument("words", metavar="ALIAS[/WAREHOUSE[/NAMESPACE/TABLE]]", nargs=-1, required=True, type=BUCKET)
+table_words = click.argument("words", metavar="ALIAS WAREHOUSE NAMESPACE TABLE", nargs=-1, required=True, type=BUCKET)
 _space = click.option("--namespace", is_flag=True, help="What is named is a namespace, not a table.")
 
 
@@ -215,7 +216,7 @@ def report(session: Session, words: tuple[str, ...]) -> Record:
 
 
 @command()
-@click.argument("words", metavar="ALIAS", nargs=-1, required=True)
+@click.argument("words", metavar="ALIAS", nargs=-1, required=True, type=BUCKET)
 def jobs(session: Session, words: tuple[str, ...]) -> Iterator[Record]:
     r"""List what the server has still to do: what drops left, and runs that are due.
 

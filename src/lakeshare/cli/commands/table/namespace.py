@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import click
 
+from lakeshare.cli.commands.arguments import BUCKET
 from lakeshare.cli.commands.table.places import Spot, namespace_of
 from lakeshare.cli.commands.table.shown import Json, attributes, property_lines
 from lakeshare.cli.commands.table.warehouse import ignore_existing
@@ -34,7 +35,7 @@ namespace = lazy_group(
     },
 )
 
-words = click.argument("words", metavar="ALIAS WAREHOUSE NAMESPACE", nargs=-1, required=True)
+words = click.argument("words", metavar="ALIAS WAREHOUSE NAMESPACE", nargs=-1, required=True, type=BUCKET)
 
 
 @command()
@@ -60,7 +61,7 @@ def create(session: Session, words: tuple[str, ...], *, attrs: tuple[str, ...], 
 
 
 @command("list")
-@click.argument("words", metavar="ALIAS WAREHOUSE [NAMESPACE]", nargs=-1, required=True)
+@click.argument("words", metavar="ALIAS WAREHOUSE [NAMESPACE]", nargs=-1, required=True, type=BUCKET)
 @click.option("--recursive", "-r", is_flag=True, help="List those below them too.")
 def list_(session: Session, words: tuple[str, ...], *, recursive: bool) -> Iterator[Record]:
     r"""List the namespaces of a warehouse, or those below another.

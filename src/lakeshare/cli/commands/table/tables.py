@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from lakeshare.cli.commands.arguments import BUCKET
 from lakeshare.cli.commands.table.places import Spot, entry_of, namespace_of, renamed_of
 from lakeshare.cli.commands.table.shown import Json, attributes, dotted, table_text, when
 from lakeshare.cli.commands.table.warehouse import ignore_existing
@@ -18,7 +19,7 @@ from lakeshare.cli.session import Session
 MAX_SCHEMA_BYTES = 16 * 1024**2
 MAX_HISTORY = 20
 
-words = click.argument("words", metavar="ALIAS WAREHOUSE NAMESPACE TABLE", nargs=-1, required=True)
+words = click.argument("words", metavar="ALIAS WAREHOUSE NAMESPACE TABLE", nargs=-1, required=True, type=BUCKET)
 
 
 @command()
@@ -55,7 +56,7 @@ def create(
 
 
 @command("list")
-@click.argument("words", metavar="ALIAS WAREHOUSE NAMESPACE", nargs=-1, required=True)
+@click.argument("words", metavar="ALIAS WAREHOUSE NAMESPACE", nargs=-1, required=True, type=BUCKET)
 def list_(session: Session, words: tuple[str, ...]) -> Iterator[Record]:
     r"""List the tables of a namespace.
 
@@ -83,7 +84,7 @@ def show(session: Session, words: tuple[str, ...]) -> Record:
 
 
 @command()
-@click.argument("words", metavar="ALIAS WAREHOUSE NAMESPACE OLD NEW", nargs=-1, required=True)
+@click.argument("words", metavar="ALIAS WAREHOUSE NAMESPACE OLD NEW", nargs=-1, required=True, type=BUCKET)
 @click.option("--to-namespace", default="", metavar="NAMESPACE", help="Move it to this namespace.")
 def rename(session: Session, words: tuple[str, ...], *, to_namespace: str) -> Record:
     r"""Give a table another name; its files stay where they are.

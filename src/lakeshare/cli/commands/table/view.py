@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import click
 
+from lakeshare.cli.commands.arguments import BUCKET
 from lakeshare.cli.commands.table.places import entry_of, namespace_of, renamed_of
 from lakeshare.cli.commands.table.shown import Json, attributes, dotted, view_text
 from lakeshare.cli.commands.table.warehouse import ignore_existing
@@ -38,7 +39,7 @@ view = lazy_group(
     {"drop": "remove"},
 )
 
-words = click.argument("words", metavar="ALIAS WAREHOUSE NAMESPACE VIEW", nargs=-1, required=True)
+words = click.argument("words", metavar="ALIAS WAREHOUSE NAMESPACE VIEW", nargs=-1, required=True, type=BUCKET)
 
 
 @command()
@@ -77,7 +78,7 @@ def create(
 
 
 @command("list")
-@click.argument("words", metavar="ALIAS WAREHOUSE NAMESPACE", nargs=-1, required=True)
+@click.argument("words", metavar="ALIAS WAREHOUSE NAMESPACE", nargs=-1, required=True, type=BUCKET)
 def list_(session: Session, words: tuple[str, ...]) -> Iterator[Record]:
     r"""List the views of a namespace.
 
@@ -117,7 +118,7 @@ def exists(session: Session, words: tuple[str, ...]) -> Record:
 
 
 @command()
-@click.argument("words", metavar="ALIAS WAREHOUSE NAMESPACE OLD NEW", nargs=-1, required=True)
+@click.argument("words", metavar="ALIAS WAREHOUSE NAMESPACE OLD NEW", nargs=-1, required=True, type=BUCKET)
 @click.option("--to-namespace", default="", metavar="NAMESPACE", help="Move it to this namespace.")
 def rename(session: Session, words: tuple[str, ...], *, to_namespace: str) -> Record:
     r"""Give a view another name.

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import click
 
+from lakeshare.cli.commands.arguments import BUCKET
 from lakeshare.cli.commands.table.places import catalog_of, warehouse_of
 from lakeshare.cli.commands.table.shown import Json, when
 from lakeshare.cli.errors import Misused, Refused
@@ -30,7 +31,7 @@ warehouse = lazy_group(
     },
 )
 
-words = click.argument("words", metavar="ALIAS WAREHOUSE", nargs=-1, required=True)
+words = click.argument("words", metavar="ALIAS WAREHOUSE", nargs=-1, required=True, type=BUCKET)
 ignore_existing = click.option("--ignore-existing", "-p", is_flag=True, help="Do nothing if it is there already.")
 
 
@@ -58,7 +59,7 @@ def create(session: Session, words: tuple[str, ...], *, ignore_existing: bool, u
 
 
 @command("list")
-@click.argument("words", metavar="ALIAS", nargs=-1, required=True)
+@click.argument("words", metavar="ALIAS", nargs=-1, required=True, type=BUCKET)
 def list_(session: Session, words: tuple[str, ...]) -> Iterator[Record]:
     r"""List warehouses.
 
