@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from functools import lru_cache
+from types import MappingProxyType
 from typing import NamedTuple
 from urllib.parse import unquote_to_bytes
 
@@ -14,6 +15,12 @@ PARAM_LIMIT = 100
 
 REPEATED_LIMIT = 128
 """Longest word of a query that is looked for among those decoded before: a presigned URL's credential is shorter."""
+
+
+QUERY_REPEATED_LIMIT = 1024
+"""Longest query that is looked for among those read before: readers use a presigned URL again and again."""
+
+_NO_PARAMS: Mapping[str, str] = MappingProxyType({})
 
 
 class Target(NamedTuple):
@@ -58,10 +65,19 @@ def _host_bucket(host: str, domains: tuple[str, ...]) -> str:
     return ""
 
 
-def params_of(raw_query: str) -> dict[str, str]:
+def params_of(raw_query: str) -> Mapping[str, str]:
     """Read query parameters; the first of a name counts, and a plus sign is a plus, as it is signed."""
     if not raw_query:
-        return {}
+        return _NO_PARAMS
+    return _repeated_params(raw_query) if len(raw_query) <= QUERY_REPEATED_LIMIT else _params(raw_query)
+
+
+@lru_cache(1024)
+def _repeated_params(raw_query: str) -> Mapping[str, str]:
+    return _params(raw_query)
+
+
+def _params(raw_query: str) -> dict[str, str]:
     pairs = raw_query.split("&", PARAM_LIMIT)
     if len(pairs) > PARAM_LIMIT:
         raise InvalidUri(f"it has more than {PARAM_LIMIT} query parameters")
