@@ -17,7 +17,7 @@ from lakeshare.formats.iceberg.table import TableMetadata
 from lakeshare.formats.iceberg.updates import Update, apply_updates, create_from_updates, dropped_metadata_files
 from lakeshare.identity.caller import Need
 from lakeshare.state.errors import StateUnknown
-from lakeshare.state.port import Applied, Conflict, Expectation, Outcome, Transaction
+from lakeshare.state.port import Applied, Expectation, Outcome, Repeated, Transaction
 from lakeshare.tables.errors import BadRequest, CommitFailed, CommitStateUnknown
 from lakeshare.tables.files import Written
 from lakeshare.tables.model.entries import EntryKind, Pointer
@@ -102,9 +102,13 @@ async def _until_applied(room: Room, call: Commit) -> Sequence[Step]:
         if all(step.plan is None for step in steps):
             return steps
         outcome = await _apply(room, call, steps)
-        if not isinstance(outcome, Conflict):
-            await _after(room, call, steps, applied=isinstance(outcome, Applied))
-            return steps if isinstance(outcome, Applied) else [await _standing(room, each) for each in call.changes]
+        if isinstance(outcome, Applied):
+            await _after(room, call, steps)
+            return steps
+        if isinstance(outcome, Repeated):
+            # It was applied before: by another request of the same key, or by this one when its answer was lost. Then
+            # the files are those that the pointers lead to, so none is discarded.
+            return [await _standing(room, each) for each in call.changes]
         await _discard(room, call, steps)
         await _refuse_creations(room, steps, outcome.failed)
         if time.monotonic() > deadline:
@@ -205,11 +209,8 @@ async def _looked_for(room: Room, call: Commit, steps: Sequence[Step]) -> Outcom
     raise CommitStateUnknown
 
 
-async def _after(room: Room, call: Commit, steps: Sequence[Step], *, applied: bool) -> None:
+async def _after(room: Room, call: Commit, steps: Sequence[Step]) -> None:
     """Clear up behind a commit; whatever fails here is no failure of the commit."""
-    if not applied:
-        await _discard(room, call, steps)
-        return
     for step, change in zip(steps, call.changes, strict=True):
         if step.dropped:
             await room.files.discard(step.dropped, change.target.warehouse.bucket)

@@ -87,10 +87,8 @@ async def publish_new(  # noqa: PLR0913 - what appears has as many sides
     written = await room.files.write(name, metadata)
     new = publish.Creation(warehouse, identifier, kind, metadata, written, by, room.now_ms())
     made = await _appear(room, new, once)
-    if made is None:
-        await room.files.discard((written.location,), warehouse.bucket)
-        return await standing(room, warehouse, identifier, kind)
-    return made
+    # A request that had its effect before may be this very one, whose answer was lost: its file is kept.
+    return made or await standing(room, warehouse, identifier, kind)
 
 
 async def _appear(room: Room, new: publish.Creation, once: Once | None) -> Made | None:

@@ -16,7 +16,7 @@ from lakeshare.formats.iceberg.view_updates import (
 )
 from lakeshare.identity.caller import Need
 from lakeshare.state.errors import StateUnknown
-from lakeshare.state.port import Conflict, Transaction
+from lakeshare.state.port import Conflict, Repeated, Transaction
 from lakeshare.tables.errors import CommitFailed, CommitStateUnknown
 from lakeshare.tables.model.entries import EntryKind, Warehouse
 from lakeshare.tables.model.names import Identifier
@@ -123,4 +123,6 @@ async def _tried(room: Room, call: ReplaceView) -> Made | None:
         if await room.catalog.pointer(found.warehouse, found.uuid) is None:
             raise missing(EntryKind.VIEW, call.target.identifier)
         return None
+    if isinstance(outcome, Repeated):
+        return await standing(room, found.warehouse, call.target.identifier, EntryKind.VIEW)
     return Made(found.uuid, plan.pointer)
