@@ -19,6 +19,7 @@ from lakeshare.pipeline.faults import FAULTS, gist, meaning
 @pytest.mark.parametrize(
     ("text", "error"),
     [
+        ("java.lang.OutOfMemoryError: Java heap space", JobFailed),
         ("java.net.ConnectException: Connection refused", Unreachable),
         ("PKIX path building failed: unable to find valid certification path", Unreachable),
         ("AmazonS3Exception: InvalidAccessKeyId", Denied),

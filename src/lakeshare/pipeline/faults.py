@@ -35,6 +35,10 @@ def _fault(sign: str, error: type[PipelineError], message: str, next_step: str) 
 
 FAULTS = (
     _fault(
+        r"OutOfMemoryError|Answer from Java side is empty|Error while sending or receiving|Java side is down",
+        JobFailed, "Java ran out of memory, or was ended", "Give it more: --driver-memory 4g",
+    ),
+    _fault(
         r"Connection refused|UnknownHostException|NoRouteToHost|Unable to execute HTTP request|ConnectTimeout",
         Unreachable, "the server does not answer",
         "Is it running, and is its URL right? `lakeshare alias list` shows the URL.",

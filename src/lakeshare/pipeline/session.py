@@ -4,9 +4,10 @@ import importlib.util
 import logging
 import os
 import shlex
+import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -67,13 +68,15 @@ def _session(gateway: Any, log: Path) -> Iterator[Any]:
     try:
         yield session
     finally:
-        session.stop()
+        with suppress(Py4JError, OSError):  # A JVM that is gone has nothing to stop.
+            session.stop()
 
 
 @contextmanager
 def _gateway(chosen: Mapping[str, str], java: Path, work: Path, log: Path) -> Iterator[Any]:
     """Start a JVM whose settings come from a file, whose words go to a log, and which ends with the block."""
-    from pyspark import SparkContext  # noqa: PLC0415 - pyspark is an extra
+    from py4j.protocol import Py4JError  # noqa: PLC0415 - pyspark is an extra
+    from pyspark import SparkContext  # noqa: PLC0415
     from pyspark.errors import PySparkRuntimeError  # noqa: PLC0415
     from pyspark.java_gateway import launch_gateway  # noqa: PLC0415
 
@@ -92,9 +95,14 @@ def _gateway(chosen: Mapping[str, str], java: Path, work: Path, log: Path) -> It
         yield gateway
     finally:
         SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001 - so that the next session gets a JVM of its own
-        gateway.shutdown()
-        gateway.proc.stdin.close()
-        gateway.proc.wait(STOP_SECONDS)
+        with suppress(Py4JError, OSError):
+            gateway.shutdown()
+            gateway.proc.stdin.close()
+        try:
+            gateway.proc.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            gateway.proc.kill()
+            gateway.proc.wait()
 
 
 def _private_file(path: Path, text: str) -> str:
