@@ -155,6 +155,8 @@ class Bench:
                 "metadata": request("GET", _path(self.middle, "metadata"), self.made.token),
                 "listing": request("GET", _LISTING, self.made.token),
             }
+            for asked in calls.values():  # both workers open the table
+                _job(server, "rate", asked, connections=CONNECTIONS, seconds=0.2)
             for _ in range(self.rounds):
                 for call, asked in calls.items():
                     with Watch(server.workers) as watch:

@@ -14,6 +14,7 @@ from typing import Any
 
 from lakeshare.columnar.bounds import BoundColumn, TableShape
 from lakeshare.columnar.checkpoint import SMALL_BYTES, rows_of_files
+from lakeshare.columnar.lean import stay_lean
 from lakeshare.columnar.part import write_part
 from lakeshare.columnar.predicate import ValueKind
 from lakeshare.columnar.source import DESCRIPTORS, Blob, FileGone, Unreadable, local_path, size_of
@@ -96,6 +97,7 @@ def _column(order: dict[str, Any]) -> BoundColumn:
 
 def main() -> int:
     """Take an order from standard input, and carry it out; what was wrong with a file is told on standard output."""
+    stay_lean()
     order = json.load(sys.stdin)
     shape = TableShape(tuple(_column(column) for column in order["columns"]))
     blobs = [Blob(item["name"], path=item["path"]) for item in order["blobs"]]

@@ -32,6 +32,7 @@ from types import FrameType
 
 import uvloop
 
+from lakeshare.columnar.lean import stay_lean
 from lakeshare.errors import LakeshareError
 from lakeshare.http.asgi import Handler
 from lakeshare.http.listen import Address, Listeners, listen
@@ -289,6 +290,7 @@ def _live(plan: _Plan, number: int) -> None:
 
 
 def _be_born(plan: _Plan) -> None:
+    stay_lean()
     signal.set_wakeup_fd(-1)
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD):
         signal.signal(number, signal.SIG_DFL)
