@@ -12,7 +12,7 @@ from catalog_requests import WORK, Speaker
 VARIANTS = 64
 """Bodies of a writer, one after the other: each commit changes something."""
 TABLES_OF_ONE_COMMIT = 4
-APPENDS = 1_500
+APPENDS = 800
 _WAIT_SECONDS = 60
 _HEAD_BYTES = 256 * 1024
 
