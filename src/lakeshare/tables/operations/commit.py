@@ -8,7 +8,7 @@ import asyncio
 import random
 import time
 import uuid as uuids
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
@@ -34,6 +34,8 @@ FIRST_PAUSE_SECONDS = 0.002
 LONGEST_PAUSE_SECONDS = 0.1
 MAX_TABLES = 100
 """Of one commit: what they change must fit one transaction of state."""
+WRITTEN_TOGETHER = 8
+"""Tables of one commit that are in memory at the same time, and whose metadata files become durable together."""
 LOOKS = 3
 """How often state is asked whether a commit was applied whose answer was lost."""
 
@@ -83,6 +85,15 @@ class Step:
     creation: publish.Creation | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """New metadata that is not written yet: the file it goes into, and what its table comes to once it is there."""
+
+    file: str
+    new: TableMetadata
+    step: Callable[[Written], Step]
+
+
 async def commit(room: Room, call: Commit) -> Sequence[Step]:
     """Commit. Raises CommitFailed, BadRequest, NoSuchTable, AlreadyExists, CommitStateUnknown, and as formats do."""
     _check(call)
@@ -119,18 +130,33 @@ async def _until_applied(room: Room, call: Commit) -> Sequence[Step]:
 
 
 async def _steps(room: Room, call: Commit) -> list[Step]:
-    """Reckon and write all new metadata files; if one cannot be, none stays."""
-    steps: list[Step] = []
+    """Reckon and write all new metadata files, some at once; if one cannot be, none stays."""
+    steps: list[Step | None] = []
     try:
-        for change in call.changes:
-            steps.append(await _step(room, call, change))  # noqa: PERF401 - those before a failure are discarded
+        for start in range(0, len(call.changes), WRITTEN_TOGETHER):
+            some = call.changes[start : start + WRITTEN_TOGETHER]
+            drafts = [await _draft(room, call, change) for change in some]
+            # All are waited for, the others of one that failed too: what they write is discarded, not left behind.
+            outcomes = await asyncio.gather(*[_step(room, draft) for draft in drafts], return_exceptions=True)
+            steps += [None if isinstance(each, BaseException) else each for each in outcomes]
+            _raise_first(outcomes)
     except BaseException:
         await _discard(room, call, steps)
         raise
-    return steps
+    return [step for step in steps if step is not None]
 
 
-async def _step(room: Room, call: Commit, change: TableChange) -> Step:
+async def _step(room: Room, draft: Draft | Step) -> Step:
+    return draft if isinstance(draft, Step) else draft.step(await room.files.write(draft.file, draft.new))
+
+
+def _raise_first(outcomes: Sequence[Step | BaseException]) -> None:
+    for outcome in outcomes:
+        if isinstance(outcome, BaseException):
+            raise outcome
+
+
+async def _draft(room: Room, call: Commit, change: TableChange) -> Draft | Step:
     if change.creates:
         return await _create(room, call, change)
     found = await current(room, change.target)
@@ -143,13 +169,16 @@ async def _step(room: Room, call: Commit, change: TableChange) -> Step:
     if new.location != base.location:
         table_place(new.location, found.warehouse.bucket)
     number = max(0, version_of(found.value.metadata_location)) + 1
-    written = await room.files.write(_file_name(new, number, found.warehouse.bucket), new)
-    plan = publish.move(found, base, new, written, by=call.by, now_ms=now_ms)
-    dropped = tuple(dropped_metadata_files(base, new)) if new.deletes_dropped_metadata_files else ()
-    return Step(plan.pointer, found.uuid, plan, written, dropped)
+
+    def step(written: Written) -> Step:
+        plan = publish.move(found, base, new, written, by=call.by, now_ms=now_ms)
+        dropped = tuple(dropped_metadata_files(base, new)) if new.deletes_dropped_metadata_files else ()
+        return Step(plan.pointer, found.uuid, plan, written, dropped)
+
+    return Draft(_file_name(new, number, found.warehouse.bucket), new, step)
 
 
-async def _create(room: Room, call: Commit, change: TableChange) -> Step:
+async def _create(room: Room, call: Commit, change: TableChange) -> Draft:
     target = change.target
     warehouse, identifier = target.warehouse, target.identifier
     taken = await room.catalog.named(warehouse, identifier)
@@ -162,10 +191,13 @@ async def _create(room: Room, call: Commit, change: TableChange) -> Step:
     now_ms = room.now_ms()
     new = create_from_updates(change.updates, location=location, uuid=uuid, now_ms=now_ms)
     table_place(new.location, warehouse.bucket)
-    written = await room.files.write(_file_name(new, 0, warehouse.bucket), new)
-    creation = publish.Creation(warehouse, identifier, EntryKind.TABLE, new, written, call.by, now_ms)
-    plan = publish.create(creation)
-    return Step(plan.pointer, creation.uuid, plan, written, creation=creation)
+
+    def step(written: Written) -> Step:
+        creation = publish.Creation(warehouse, identifier, EntryKind.TABLE, new, written, call.by, now_ms)
+        plan = publish.create(creation)
+        return Step(plan.pointer, creation.uuid, plan, written, creation=creation)
+
+    return Draft(_file_name(new, 0, warehouse.bucket), new, step)
 
 
 def _file_name(new: TableMetadata, number: int, bucket: str) -> str:
@@ -216,9 +248,9 @@ async def _after(room: Room, call: Commit, steps: Sequence[Step]) -> None:
             await room.files.discard(step.dropped, change.target.warehouse.bucket)
 
 
-async def _discard(room: Room, call: Commit, steps: Sequence[Step]) -> None:
+async def _discard(room: Room, call: Commit, steps: Sequence[Step | None]) -> None:
     for step, change in zip(steps, call.changes, strict=False):
-        if step.written is not None:
+        if step is not None and step.written is not None:
             await room.files.discard((step.written.location,), change.target.warehouse.bucket)
 
 
