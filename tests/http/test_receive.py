@@ -266,14 +266,16 @@ def test_a_cancelled_body_waits_for_its_thread(content: bytes):
     order: list[str] = []
 
     async def handler(request: Request) -> Response:
+        loop, begun = asyncio.get_running_loop(), asyncio.Event()
+
         def sink(_: object) -> None:
             order.append("begun")
+            loop.call_soon_threadsafe(begun.set)
             time.sleep(0.3)
             order.append("done")
 
         pouring = asyncio.ensure_future(request.pour(sink))
-        while not order:
-            await asyncio.sleep(0.01)
+        await begun.wait()
         pouring.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await pouring
