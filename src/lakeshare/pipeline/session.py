@@ -59,7 +59,9 @@ def _session(gateway: Any, log: Path) -> Iterator[Any]:
     from pyspark import SparkContext  # noqa: PLC0415
     from pyspark.sql import SparkSession  # noqa: PLC0415
 
-    logging.getLogger("DataFrameQueryContextLogger").disabled = True  # What it would print is raised as well.
+    # What these would print is raised as well.
+    logging.getLogger("DataFrameQueryContextLogger").disabled = True
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)
     try:
         context = SparkContext(gateway=gateway)
     except Py4JError as reason:

@@ -1,5 +1,6 @@
 """From frames to tables: Delta and Iceberg, each commit marked with the run that made it, and found again by that."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -13,7 +14,10 @@ APPEND = "append"
 OVERWRITE = "overwrite"
 COMMITS_LOOKED_AT = 100
 """Newest commits among which a run looks for its own."""
+ENTRIES_LOOKED_AT = 100
+"""Entries of a log among which its first commit is looked for; more are taken for a log."""
 _RUN = "lakeshare-run"
+_COMMIT = re.compile(r"\d{20}\.")
 
 
 class Table(Protocol):
@@ -49,7 +53,7 @@ class DeltaTable:
         """Return its schema; None where there is no table."""
         log = self.session._jvm.org.apache.hadoop.fs.Path(self.target.url + "/_delta_log")  # noqa: SLF001 - no other way
         system = log.getFileSystem(self.session._jsc.hadoopConfiguration())  # noqa: SLF001
-        if not system.exists(log):
+        if not system.exists(log) or not _has_commit(system.listStatusIterator(log)):
             return None
         return self.session.read.format("delta").load(self.target.url).schema
 
@@ -72,6 +76,16 @@ class DeltaTable:
                     int(said["numOutputRows"]), int(said["numFiles"]), int(said["numOutputBytes"]), row["version"]
                 )
         raise _not_found(self.target.text)
+
+
+def _has_commit(entries: Any) -> bool:
+    """Say whether a log holds a commit or a checkpoint, which sort first; one that was begun and left has none."""
+    for _ in range(ENTRIES_LOOKED_AT):
+        if not entries.hasNext():
+            return False
+        if _COMMIT.match(entries.next().getPath().getName()):
+            return True
+    return True
 
 
 @dataclass(frozen=True, slots=True)
