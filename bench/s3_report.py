@@ -5,9 +5,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from s3_peers import ROOT
+from page import BLUE, IMAGES, ORANGE, Bar, draw, image, write_section
 from s3_samples import Sample
 
+HEADING = "## The object store"
+PLOT = IMAGES / "bench-s3.svg"
 OURS, NGINX, MINIO = "Lakeshare", "nginx", "MinIO"
 
 
@@ -196,9 +198,26 @@ def _median(values: list[float]) -> float | None:
     return statistics.median(values) if values else None
 
 
-def plot(_samples: Sequence[Sample], _path: Path) -> None:
-    raise NotImplementedError
+def plot(samples: Sequence[Sample], path: Path) -> None:
+    """Draw each ratio to a peer that is a goal."""
+    bars = []
+    for verdict in verdicts(samples):
+        goal = verdict.goal
+        if verdict.found is not None and goal.row in UNITS and "of " in goal.what:
+            short = verdict.met is False
+            bars.append(
+                Bar(f"{UNITS[goal.row].what}: {goal.what}", verdict.found, str(verdict), ORANGE if short else BLUE)
+            )
+    draw(bars, "ratio; orange misses its goal", path, mark=1)
 
 
-def write_docs(_samples: Sequence[Sample], _facts: dict[str, str]) -> None:
-    raise NotImplementedError(ROOT)
+def write_docs(samples: Sequence[Sample], facts: dict[str, str]) -> None:
+    """Write the section about the object store anew."""
+    plot(samples, PLOT)
+    shown = ", ".join(f"{name}: {value}" for name, value in facts.items())
+    write_section(HEADING, _HOW, shown + ".", image(PLOT, "Ratios to nginx and MinIO."), table(samples))
+
+
+_HOW = """\
+`bench/s3 --write`, two workers; the clients share the processors with the servers, which take turns. Requests are
+signed beforehand, as boto3 signs them; what is read lies in the page cache; a PUT is durable when it is answered."""

@@ -1,16 +1,14 @@
 """What bench/sharing found: tables, the goals, a plot, and the section of docs/benchmarks.md."""
 
-import os
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from page import BLUE, GREY, IMAGES, ORANGE, Bar, cores, draw, image, write_section
 from sharing_pandas import Pandas
-from sharing_peers import ROOT
 
-PAGE = ROOT / "docs" / "benchmarks.md"
-PLOT = ROOT / "docs" / "images" / "bench-sharing.svg"
+PLOT = IMAGES / "bench-sharing.svg"
 HEADING = "## Sharing"
 MIB = 1024 * 1024 / 1_000_000
 _LARGE = "1 000 000 files"
@@ -250,58 +248,32 @@ def _time(seconds: float) -> str:
 
 
 def plot(figures: Figures, path: Path) -> None:
-    """Draw the total of each query, on a scale of powers of ten."""
-    import matplotlib as mpl  # noqa: PLC0415 - only for a plot
-
-    mpl.use("svg")
-    from matplotlib import pyplot as plt  # noqa: PLC0415
-
-    mpl.rcParams["svg.hashsalt"] = "bench-sharing"
-    rows = _bars(figures)
-    drawing, axes = plt.subplots(figsize=(8.8, 0.32 * len(rows) + 1.2))
-    colours = {"ours": "#2b6cb0", "obvious": "#c05621", "reference": "#a0aec0"}
-    axes.barh([row for row, _, _ in rows], [seconds for _, seconds, _ in rows], color=[colours[k] for *_, k in rows])
-    axes.set_xscale("log")
-    axes.set_xlabel("seconds to the last line (grey: the reference server, as it was measured elsewhere)")
-    axes.invert_yaxis()
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
-    for place, (_, seconds, _) in enumerate(rows):
-        axes.text(seconds * 1.05, place, _time(seconds), va="center", fontsize=8)
-    drawing.tight_layout()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    drawing.savefig(path, metadata={"Date": None})
+    """Draw the total of each query."""
+    draw(_bars(figures), "seconds to the last line (grey: the reference server, as it was measured elsewhere)", path)
 
 
-def _bars(figures: Figures) -> list[tuple[str, float, str]]:
-    found: list[tuple[str, float, str]] = []
+def _bars(figures: Figures) -> list[Bar]:
+    found: list[Bar] = []
     for table, row in dict.fromkeys((sample.table, sample.row) for sample in figures.samples):
         seconds = figures.median(row, table, lambda sample: sample.seconds) or 0.0
-        kind = "obvious" if row.startswith("obvious") else "ours"
-        name = row if kind == "obvious" else f"Lakeshare {row}"
-        found.append((f"{table}: {name}", seconds, kind))
+        theirs = row.startswith("obvious")
+        name = row if theirs else f"Lakeshare {row}"
+        found.append(Bar(f"{table}: {name}", seconds, _time(seconds), ORANGE if theirs else BLUE))
     reference = {"1 000 files": (3.8, 0.15), "100 000 files": (11.6, 8.2)}
     for table, (cold, warm) in reference.items():
         if any(sample.table == table for sample in figures.samples):
-            found += [(f"{table}: reference cold", cold, "reference"), (f"{table}: reference warm", warm, "reference")]
-    return sorted(found, key=lambda each: int(each[0].partition(" files")[0].replace(" ", "")))
+            found.append(Bar(f"{table}: reference cold", cold, _time(cold), GREY))
+            found.append(Bar(f"{table}: reference warm", warm, _time(warm), GREY))
+    return sorted(found, key=lambda each: int(each.name.partition(" files")[0].replace(" ", "")))
 
 
 def write_docs(figures: Figures) -> None:
     """Write the section about sharing anew, and leave the rest of the page as it is."""
     plot(figures, PLOT)
-    page = PAGE.read_text()
-    before, found, after = page.partition(f"{HEADING}\n")
-    rest = after[after.find("\n## ") + 1 :] if found and "\n## " in after else ""
-    PAGE.write_text(f"{before.rstrip()}\n\n{_section(figures)}\n" + (f"\n{rest}" if rest else ""))
-
-
-def _section(figures: Figures) -> str:
     quoted = ["| the reference server 1.4.1 | cold, s | warm, s | version or metadata, /s |", "|---|---:|---:|---:|"]
     quoted += [f"| {' | '.join(row)} |" for row in _REFERENCE]
-    return "\n".join(
-        [HEADING, "", _HOW.format(cores=os.cpu_count()), "", _IMAGE, "", table_of(figures), "", _QUOTED, "", *quoted]
-    )
+    shown = image(PLOT, "Seconds to the last line of each query.")
+    write_section(HEADING, _HOW.format(cores=cores()), shown, table_of(figures), _QUOTED, "\n".join(quoted))
 
 
 _HOW = """\
@@ -309,7 +281,6 @@ _HOW = """\
 checkpoint and two commits, with 570 bytes of statistics a file and a hundred partitions. Cold is a server that has just
 started and kept nothing of the table. The obvious implementation is delta-rs for the list of files, botocore's
 presigner and `json`, in the same run."""
-_IMAGE = f'<img src="images/{PLOT.name}" alt="Seconds to the last line of each query." width="880">'
 _QUOTED = """\
 Figures of the reference server, quoted: a JVM with 2 GB of heap on the same kind of machine in an earlier run, over
 logs alike. Of eight queries of 100 000 files at once it answered five, and a listing beside them took 46 s."""

@@ -34,6 +34,14 @@ def ids(table: DeltaTable) -> list[int]:
     return sorted(table.to_pyarrow_table(columns=["id"])["id"].to_pylist())
 
 
+def test_a_table_may_have_blanks_in_its_path(options: dict[str, str], any_bucket: str):
+    """A path with a blank and a plus is listed and read, though the client writes a blank as a plus in queries."""
+    where = f"s3://{any_bucket}/my tables/a+b c"
+    write_deltalake(where, pa.table({"id": [1]}), storage_options=options)
+    write_deltalake(where, pa.table({"id": [2]}), mode="append", storage_options=options)
+    assert ids(DeltaTable(where, storage_options=options)) == [1, 2]
+
+
 def test_a_table_is_written_appended_merged_and_read(options: dict[str, str], any_bucket: str):
     """Create, append, merge, delete, time travel, checkpoint and vacuum leave the rows that they should."""
     where = f"s3://{any_bucket}/tables/people"

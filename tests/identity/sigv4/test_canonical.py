@@ -46,7 +46,7 @@ def test_a_path_is_decoded_once_and_encoded_once(raw: str, canonical: str) -> No
         ("a=2&a=1", "a=1&a=2"),
         ("a-b=1&a=1", "a=1&a-b=1"),
         ("a=b=c", "a=b%3Dc"),
-        ("a=%2b+", "a=%2B%2B"),
+        ("a=%2b+", "a=%2B%20"),
         ("&&a=1&", "a=1"),
         ("=v", "=v"),
         ("prefix=a/b", "prefix=a%2Fb"),
@@ -55,7 +55,7 @@ def test_a_path_is_decoded_once_and_encoded_once(raw: str, canonical: str) -> No
     ],
 )
 def test_a_query_is_sorted_by_name_and_value(raw: str, canonical: str) -> None:
-    """Parameters are sorted by encoded name and then value; a missing value is an empty one; a plus is a plus."""
+    """Parameters are sorted by encoded name and then value; a missing value is an empty one; a plus is a space."""
     assert canonical_query(canonical_pairs(raw)) == canonical
 
 

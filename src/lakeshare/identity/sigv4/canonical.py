@@ -57,14 +57,17 @@ def canonical_path(raw_path: str) -> str:
 
 
 def canonical_pairs(raw_query: str) -> Pairs:
-    """Return a query's parameters, encoded and in canonical order; raises ValueError if there are too many."""
+    """Return a query's parameters, encoded and in canonical order; raises ValueError if there are too many.
+
+    A plus is a space, as forms write it: Rust's `object_store` sends it so, and signs it as %20.
+    """
     if not raw_query:
         return []
     if raw_query.count("&") >= QUERY_PARAMETERS_LIMIT:
         raise ValueError(f"the query has more than {QUERY_PARAMETERS_LIMIT} parameters")
     pairs: Pairs = [part.partition("=")[::2] for part in raw_query.split("&") if part]
     if not _QUERY.fullmatch(raw_query):
-        pairs = [(_recode(name), _recode(value)) for name, value in pairs]
+        pairs = [(_recode(name.replace("+", " ")), _recode(value.replace("+", " "))) for name, value in pairs]
     pairs.sort()
     return pairs
 

@@ -66,7 +66,7 @@ def _host_bucket(host: str, domains: tuple[str, ...]) -> str:
 
 
 def params_of(raw_query: str) -> Mapping[str, str]:
-    """Read query parameters; the first of a name counts, and a plus sign is a plus, as it is signed."""
+    """Read query parameters; the first of a name counts, and a plus sign is a space, as it is signed."""
     if not raw_query:
         return _NO_PARAMS
     return _repeated_params(raw_query) if len(raw_query) <= QUERY_REPEATED_LIMIT else _params(raw_query)
@@ -81,12 +81,12 @@ def _params(raw_query: str) -> dict[str, str]:
     pairs = raw_query.split("&", PARAM_LIMIT)
     if len(pairs) > PARAM_LIMIT:
         raise InvalidUri(f"it has more than {PARAM_LIMIT} query parameters")
-    plain = raw_query.isascii()
+    plain = raw_query.isascii() and "+" not in raw_query
     found: dict[str, str] = {}
     for pair in pairs:
         name, _, value = pair.partition("=")
         if not plain or "%" in pair:
-            name, value = _decode_word(name), _decode_word(value)
+            name, value = _decode_word(name.replace("+", " ")), _decode_word(value.replace("+", " "))
         if name not in found:
             found[name] = value
     return found
