@@ -55,7 +55,8 @@ class Catalog:
 
     async def warehouses(self) -> Mapping[str, Warehouse]:
         """Return all warehouses by name, those that are being removed too."""
-        return self._warehouses.at_hand() or await self._warehouses.current()
+        known = self._warehouses.at_hand()
+        return await self._warehouses.current() if known is None else known
 
     async def warehouse(self, name: str) -> Warehouse:
         """Return a warehouse. Raises NoSuchWarehouse."""
