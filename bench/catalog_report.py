@@ -37,6 +37,8 @@ class Figures:
     long_listing: int
     samples: list[Sample] = field(default_factory=list)
     copies: list[dict[str, Any]] = field(default_factory=list)
+    foreign: list[float] = field(default_factory=list)
+    """Processors that other work took before each round."""
 
     def of(self, call: str, server: str) -> list[Sample]:
         """Return the samples of a call."""
@@ -125,25 +127,35 @@ def missed(figures: Figures) -> bool:
 
 def table_of(figures: Figures) -> str:
     """Write all as Markdown tables."""
-    blocks = [_calls(figures), _copies(figures), _goals(figures)]
+    blocks = [_busy(figures), _calls(figures), _copies(figures), _goals(figures)]
     return "\n\n".join("\n".join(block) for block in blocks if block)
+
+
+def _busy(figures: Figures) -> list[str]:
+    told = ", ".join(f"{cores:.2f}" for cores in figures.foreign)
+    return [f"Processors that other work took before each round: {told}."]
 
 
 def _calls(figures: Figures) -> list[str]:
     if not figures.samples:
         return []
     lines = [
-        "| call; medians | Lakeshare | p99 | CPU each | 409 | fixture | p99 | CPU each | 409 | ratio |",
-        "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
+        "| call; medians | Lakeshare | p99 | CPU each | 409 | fixture | p99 | CPU each | 409 | ratio | of CPU |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for call, title in figures.titles().items():
         ours, theirs = figures.of(call, OURS), figures.of(call, FIXTURE)
         if not ours:
             continue
         ratio = _ratio(ours, theirs)
-        last = "" if ratio is None else f"{ratio:.1f}"
+        last = " | " if ratio is None else f"{ratio:.1f} | {_cheaper(ours, theirs):.1f}"
         lines.append(f"| {title} | {_cells(ours)} | {_cells(theirs)} | {last} |")
     return lines
+
+
+def _cheaper(ours: list[Sample], theirs: list[Sample]) -> float:
+    """Return how many times as much processor time the other takes for an answer: that says most on a busy machine."""
+    return statistics.median(other.cpu_us / mine.cpu_us for mine, other in zip(ours, theirs, strict=False))
 
 
 def _cells(taken: list[Sample]) -> str:

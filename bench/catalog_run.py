@@ -20,7 +20,7 @@ from typing import Any
 from catalog_report import Figures, Sample, missed, plot, table_of, write_docs
 from catalog_requests import AGED, LONG, SMALL
 from catalog_servers import AGED_TABLES, GROUPS, WRITERS, Fixture, Ours, fixture_missing
-from sharing_peers import say
+from sharing_peers import foreign_cores, say
 
 LOADED = 256
 """Tables that are loaded in turns."""
@@ -65,6 +65,8 @@ class Bench:
                 if not server.speaker.ours:
                     self._rehearse(server)
             for _ in range(self.rounds):
+                self.figures.foreign.append(foreign_cores())
+                say(f"other work on the machine takes {self.figures.foreign[-1]:.2f} processors")
                 for call in calls:
                     for server in servers[:1] if call in OURS_ALONE else servers:
                         self._measure(server, call)
