@@ -4,8 +4,10 @@ import importlib.util
 import logging
 import os
 import shlex
+import signal
 import subprocess
 import tempfile
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -62,16 +64,26 @@ def _session(gateway: Any, log: Path) -> Iterator[Any]:
     # What these would print is raised as well.
     logging.getLogger("DataFrameQueryContextLogger").disabled = True
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
+    logging.getLogger().addFilter(_is_told_elsewhere)
+    before = signal.getsignal(signal.SIGINT)
     try:
         context = SparkContext(gateway=gateway)
     except Py4JError as reason:
         raise _not_started(log) from reason
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, before)  # PySpark's handler asks Java in the middle of an answer of Java's.
     session = SparkSession(context)
     try:
         yield session
     finally:
         with suppress(Py4JError, OSError):  # A JVM that is gone has nothing to stop.
             session.stop()
+        logging.getLogger().removeFilter(_is_told_elsewhere)
+
+
+def _is_told_elsewhere(record: logging.LogRecord) -> bool:
+    """Keep from the root's log what py4j writes there of an error that it raises."""
+    return "while sending command" not in str(record.msg)
 
 
 @contextmanager
