@@ -192,10 +192,12 @@ class Exchange:
     def reply(self, status: int, headers: list[tuple[str, str]], body: bytes, told: int | None) -> bool:
         """Write a whole answer at once, and say whether that was possible; `told` is the length that `headers` say."""
         connection = self.connection
-        if connection.flow.write_paused or self.response_started or self.disconnected or status in BODILESS:
+        if connection.flow.write_paused or self.response_started or self.disconnected:
             return False
-        size = len(body)
+        size, bodiless = len(body), status in BODILESS
         if told is not None and told != size and self.method != "HEAD":
+            return False
+        if bodiless and (size or told is not None):
             return False
         lines = response_lines(headers)
         self.response_started = True
@@ -204,7 +206,7 @@ class Exchange:
                 STATUS_LINES[status],
                 connection.standing_lines(),
                 lines,
-                b"content-length: %d\r\n" % size if told is None else b"",
+                b"content-length: %d\r\n" % size if told is None and not bodiless else b"",
                 b"\r\n" if self._can_stay() else b"connection: close\r\n\r\n",
             )
         )
