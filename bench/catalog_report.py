@@ -1,16 +1,14 @@
 """What bench/catalog found: a table, the goals, a plot, and the section of docs/benchmarks.md."""
 
-import os
 import statistics
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sharing_peers import ROOT
+from page import IMAGES, Bar, cores, draw, image, write_section
 
-PAGE = ROOT / "docs" / "benchmarks.md"
-PLOT = ROOT / "docs" / "images" / "bench-catalog.svg"
+PLOT = IMAGES / "bench-catalog.svg"
 HEADING = "## The Iceberg catalog"
 OURS, FIXTURE = "Lakeshare", "fixture"
 _CONFLICT = "409"
@@ -193,42 +191,17 @@ def _goals(figures: Figures) -> list[str]:
 
 
 def plot(figures: Figures, path: Path) -> None:
-    """Draw how many times the fixture's rate each call has, on a scale of powers of ten."""
-    import matplotlib as mpl  # noqa: PLC0415 - only for a plot
-
-    mpl.use("svg")
-    from matplotlib import pyplot as plt  # noqa: PLC0415
-
-    mpl.rcParams["svg.hashsalt"] = "bench-catalog"
+    """Draw how many times the fixture's rate each call has."""
     found = [(title, _beside(call)(figures)) for call, title in figures.titles().items()]
-    rows = [(title, ratio) for title, ratio in found if ratio is not None]
-    drawing, axes = plt.subplots(figsize=(8.8, 0.36 * len(rows) + 1.2))
-    axes.barh([title for title, _ in rows], [ratio for _, ratio in rows], color="#2b6cb0")
-    axes.axvline(1, color="#c05621", linewidth=1)
-    if rows:
-        axes.set_xscale("log")
-    axes.set_xlabel("times the rate of Iceberg's REST fixture")
-    axes.invert_yaxis()
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
-    for place, (_, ratio) in enumerate(rows):
-        axes.text(ratio * 1.05, place, f"{ratio:.1f}", va="center", fontsize=8)
-    drawing.tight_layout()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    drawing.savefig(path, metadata={"Date": None})
+    bars = [Bar(title, ratio, f"{ratio:.1f}") for title, ratio in found if ratio is not None]
+    draw(bars, "times the rate of Iceberg's REST fixture", path, mark=1)
 
 
 def write_docs(figures: Figures) -> None:
     """Write the section about the catalog anew, and leave the rest of the page as it is."""
     plot(figures, PLOT)
-    page = PAGE.read_text()
-    before, found, after = page.partition(f"{HEADING}\n")
-    rest = after[after.find("\n## ") + 1 :] if found and "\n## " in after else ""
-    PAGE.write_text(f"{before.rstrip()}\n\n{_section(figures)}\n" + (f"\n{rest}" if rest else ""))
-
-
-def _section(figures: Figures) -> str:
-    return "\n".join([HEADING, "", _HOW.format(cores=os.cpu_count()), "", _IMAGE, "", table_of(figures)])
+    shown = image(PLOT, "Times the rate of the fixture, for each call.")
+    write_section(HEADING, _HOW.format(cores=cores()), shown, table_of(figures))
 
 
 _HOW = """\
@@ -237,4 +210,3 @@ turns. Tables have twelve columns, and ten snapshots or as many as an hourly com
 two workers, checks a SigV4 signature on every request, and a commit is durable when it is answered. The fixture is
 Apache Iceberg's own test server over a SQLite file and metadata files on disk, which it does not sync; it asks nobody
 who they are. The 10 000 snapshots are copied from the memory of a bare process over a socket of the same kind."""
-_IMAGE = f'<img src="images/{PLOT.name}" alt="Times the rate of the fixture, for each call." width="880">'
