@@ -24,7 +24,7 @@ QUICK = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSeria
 @pytest.fixture(scope="module")
 def lake(live_server: LiveServer) -> Lake:
     """A warehouse for the tests of this file."""
-    return Lake.made(live_server, "spark")
+    return Lake.made(live_server, "spark-catalog")
 
 
 def signed(server: LiveServer, lake: Lake) -> dict[str, str]:

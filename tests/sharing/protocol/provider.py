@@ -144,5 +144,5 @@ def refused(answer: requests.Response, status: int, code: str, text: str) -> Non
     assert answer.status_code == status, f"{answer.status_code} {answer.text}"
     said = answer.json()
     assert set(said) == {"errorCode", "message"}
-    assert said["errorCode"] == code
+    assert said["errorCode"] == code, said
     assert text in said["message"], said["message"]
