@@ -118,7 +118,11 @@ def spark(cache: Path, live_server: LiveServer, tmp_path_factory: pytest.TempPat
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     yield session
+    gateway = session.sparkContext._gateway
     session.stop()
+    gateway.shutdown()
+    gateway.proc.stdin.close()
+    gateway.proc.wait(60)
 
 
 def test_parquet_is_written_and_read(spark: Any, bucket: str):

@@ -96,6 +96,7 @@ def _gateway(chosen: Mapping[str, str], java: Path, work: Path, log: Path) -> It
 
     if SparkContext._active_spark_context is not None:  # noqa: SLF001 - there is no public word for it
         raise Misused("another Spark session runs in this process", "End it first: a process has one.")
+    SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001 - a session that ended may have left its JVM
     arguments = _private_file(work / "spark.properties", conf.properties(chosen))
     with (
         os.fdopen(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as out,
