@@ -56,6 +56,14 @@ def test_checksums_are_kept(any_s3: Any, any_bucket: str, algorithm: str):
     assert head["ChecksumType"] == "FULL_OBJECT"
 
 
+def test_an_object_follows_an_empty_one(any_s3: Any, any_bucket: str):
+    """Empty and other bodies take turns on one connection, and each has its own answer."""
+    for body in (b"", b"{", b"", b"}"):
+        any_s3.put_object(Bucket=any_bucket, Key="turns", Body=body)
+        assert any_s3.get_object(Bucket=any_bucket, Key="turns")["Body"].read() == body
+        any_s3.put_object(Bucket=any_bucket, Key="again", Body=body)
+
+
 def test_large_files_go_up_and_down_in_parts(any_s3: Any, any_bucket: str, tmp_path: Path):
     """A file of 20 MB goes up as parts in parallel and comes down as ranges in parallel, unchanged."""
     source, target = tmp_path / "source", tmp_path / "target"

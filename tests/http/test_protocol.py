@@ -102,6 +102,15 @@ def test_a_client_that_waits_is_told_to_continue_when_its_body_is_read(counting:
         assert client.ask("/").status == 200
 
 
+def test_a_client_that_waits_with_an_empty_body_is_told_too(counting: Edge):
+    """100 Continue is sent where there is no body to wait for: botocore takes the next answer for another otherwise."""
+    with counting.connect() as client:
+        client.send(PUT % (b"", 0, b"Expect: 100-continue\r\n"))
+        assert client.reply().status == 100
+        assert client.reply().body == b"0"
+        assert client.ask("/").status == 200
+
+
 def test_a_client_that_waits_is_refused_without_its_body(counting: Edge):
     """An answer without reading the body replaces 100 Continue, and the connection ends."""
     with counting.connect() as client:

@@ -141,7 +141,7 @@ def test_mutations_of_real_requests(live_server, raw):
                     data[at:at] = chance.randbytes(chance.randrange(1, 8))
             if not data:
                 break
-        found = exchange(live_server.port, bytes(data))
+        found = exchange(live_server.port, bytes(data)).removeprefix(b"HTTP/1.1 100 Continue\r\n\r\n")
         assert not found or int(STATUS.match(found)[1]) in CLEAN, bytes(data)
     assert_serving(raw)
 

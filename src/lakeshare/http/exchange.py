@@ -21,6 +21,7 @@ from lakeshare.http.sendfile import TURN_BYTES, send_file
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 EXTENSION = "lakeshare.sendfile"
+CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 JOIN_LIMIT = 64 * 1024
 """Bodies up to this are copied behind their head and leave in one write."""
 
@@ -182,10 +183,18 @@ class Exchange:
             self._waiter = None
             connection.expect_nothing()
 
+    def encourage(self) -> None:
+        """Tell a client to go on that asked, though its body is empty: botocore loses count of answers otherwise.
+
+        It takes the final answer to such a request for the next request's as well, and then waits in vain.
+        """
+        self.expects_continue = False
+        self.connection.transport.write(CONTINUE)
+
     def _continue(self) -> None:
         self.expects_continue = False
         if not self._chunks and self.more_body and not self.response_started and not self.connection.gone:
-            self.connection.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+            self.connection.transport.write(CONTINUE)
 
     # The response.
 

@@ -281,6 +281,8 @@ class EdgeProtocol(PatientProtocol):
     def _start(self, exchange: Exchange, scope: Scope) -> None:
         self._running = exchange
         self.deadline = NEVER
+        if exchange.expects_continue and not exchange.more_body:
+            exchange.encourage()
         tasks = self.tasks
         exchange.task = task = self.loop.create_task(exchange.run(self.app, scope, tasks))
         tasks.add(task)

@@ -31,7 +31,7 @@ class Provider:
             aws_access_key_id=server.access_key,
             aws_secret_access_key=server.secret_key,
             region_name="us-east-1",
-            config=Config(read_timeout=20, retries={"total_max_attempts": 2}, s3={"addressing_style": "path"}),
+            config=Config(retries={"total_max_attempts": 1}, s3={"addressing_style": "path"}),
         )
         self.s3.create_bucket(Bucket=bucket)
 
