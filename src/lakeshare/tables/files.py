@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, cast
 
 from lakeshare.errors import LakeshareError
+from lakeshare.formats.iceberg.documents import MAX_JSON_BYTES
 from lakeshare.formats.iceberg.table import TableMetadata, encode_table, only_referenced_snapshots, parse_table
 from lakeshare.formats.iceberg.view import ViewMetadata, encode_view, parse_view
 from lakeshare.http.response import FileSpan, Spans
@@ -26,8 +27,6 @@ from lakeshare.tables.model.places import Place, place_of
 
 T = TypeVar("T")
 
-MAX_METADATA_BYTES = 256 * 1024 * 1024
-"""Of a metadata file, unpacked: a table of half a million snapshots."""
 KEPT_BYTES = 64 * 1024 * 1024
 """Of metadata files that a worker remembers as bytes."""
 KEPT_PARSED_BYTES = 32 * 1024 * 1024
@@ -180,8 +179,8 @@ class MetadataFiles:
             opened = await self._store.open(place.bucket, place.key)
         except (NoSuchKey, NoSuchBucket, ContentLost):
             raise MetadataFileMissing(location) from None
-        if opened.info.size > MAX_METADATA_BYTES:
-            raise BadRequest(f"the metadata file {location} is larger than {MAX_METADATA_BYTES} bytes")
+        if opened.info.size > MAX_JSON_BYTES:
+            raise BadRequest(f"the metadata file {location} is larger than {MAX_JSON_BYTES} bytes")
         return opened
 
 
@@ -201,11 +200,11 @@ def _unpacked(raw: bytes, location: str) -> bytes:
         return raw
     try:
         unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
-        found = unpacker.decompress(raw, MAX_METADATA_BYTES)
+        found = unpacker.decompress(raw, MAX_JSON_BYTES)
     except (zlib.error, gzip.BadGzipFile):
         raise BadRequest(f"the metadata file {location} cannot be unpacked") from None
     if unpacker.unconsumed_tail:
-        raise BadRequest(f"the metadata file {location} is larger than {MAX_METADATA_BYTES} bytes")
+        raise BadRequest(f"the metadata file {location} is larger than {MAX_JSON_BYTES} bytes")
     return found
 
 

@@ -15,8 +15,8 @@ Document = Mapping[str, Any]
 MAX_LONG = 2**63 - 1
 MAX_INT = 2**31 - 1
 
-MAX_JSON_BYTES = 512 * 1024 * 1024
-"""How large a metadata file may be: a table with a million snapshots."""
+MAX_JSON_BYTES = 256 * 1024 * 1024
+"""How large a metadata file may be, unpacked, to be written and to be read: a table of half a million snapshots."""
 
 MAX_LIST = 2_000_000
 """How many items a list of a metadata file may have."""
