@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Protocol
 
 from lakeshare.errors import Kind, LakeshareError
+from lakeshare.http.response import FileSpan, Spans
 
 DESCRIPTORS = "/proc/self/fd/"
 """Where a process finds its open files by number."""
@@ -56,6 +57,29 @@ class Blob:
     name: str
     path: str | None = None
     data: bytes | None = None
+
+
+def blob_of(name: str, spans: Spans) -> Blob:
+    """Return the blob of an object's spans: a path where one file holds just them. May block. Raises FileGone."""
+    if len(spans) == 1 and isinstance(spans[0], FileSpan) and _is_whole(spans[0]):
+        return Blob(name, path=spans[0].path)
+    return Blob(name, data=b"".join(part if isinstance(part, bytes) else _bytes(name, part) for part in spans))
+
+
+def _is_whole(span: FileSpan) -> bool:
+    try:
+        return span.offset == 0 and Path(span.path).stat().st_size == span.length
+    except OSError:
+        return False
+
+
+def _bytes(name: str, span: FileSpan) -> bytes:
+    try:
+        with Path(span.path).open("rb") as file:
+            file.seek(span.offset)
+            return file.read(span.length)
+    except OSError:
+        raise FileGone(name) from None
 
 
 def open_blob(blob: Blob) -> io.BufferedIOBase:

@@ -16,13 +16,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 from weakref import ReferenceType, WeakValueDictionary, ref
 
-from lakeshare.columnar.source import Blob, Entry, FileGone, Unreadable
+from lakeshare.columnar.source import Blob, Entry, FileGone, Unreadable, blob_of
 from lakeshare.formats.delta.errors import BrokenLog, NoDeltaLog
 from lakeshare.formats.delta.opening import Engine, is_known, list_log, open_snapshot, warm_since, warm_snapshot
 from lakeshare.formats.delta.paths import LOG_FOLDER, just_before
 from lakeshare.formats.delta.segment import LogListing, read_listing
 from lakeshare.formats.delta.snapshot import Snapshot
-from lakeshare.http.response import FileSpan, Spans
 from lakeshare.sharing.errors import SourceUnreachable, TableBroken
 from lakeshare.sharing.inspector import Stores
 from lakeshare.sharing.model.places import DeltaPlace
@@ -80,7 +79,7 @@ class StoreFiles:
             raise FileGone(name) from None
         if self._etags.get(name, opened.info.etag) != opened.info.etag:
             raise FileGone(name)
-        return _blob(name, spans)
+        return blob_of(name, spans)
 
     def pins(self, bucket: str, keys: Sequence[str]) -> Callable[[], Sequence[str | None]]:
         """Begin to look up what names the bytes of each key, and return what waits for it."""
@@ -274,25 +273,3 @@ async def objects_of(store: TableStore, place: DeltaPlace, folder: str, after: s
 def _entries(place: DeltaPlace, objects: Sequence[StoredEntry]) -> list[Entry]:
     cut = len(place.prefix)
     return [Entry(each.key[cut:], each.size, each.etag, each.modified_at_ns) for each in objects]
-
-
-def _blob(name: str, spans: Spans) -> Blob:
-    if len(spans) == 1 and isinstance(spans[0], FileSpan) and _is_whole(spans[0]):
-        return Blob(name, path=spans[0].path)
-    return Blob(name, data=b"".join(part if isinstance(part, bytes) else _bytes(name, part) for part in spans))
-
-
-def _is_whole(span: FileSpan) -> bool:
-    try:
-        return span.offset == 0 and Path(span.path).stat().st_size == span.length
-    except OSError:
-        return False
-
-
-def _bytes(name: str, span: FileSpan) -> bytes:
-    try:
-        with Path(span.path).open("rb") as file:
-            file.seek(span.offset)
-            return file.read(span.length)
-    except OSError:
-        raise FileGone(name) from None

@@ -5,10 +5,8 @@ A table's files are named by its writers. Nobody may have the server remove what
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from pathlib import Path
 
-from lakeshare.columnar.source import Blob, FileGone, Unreadable
-from lakeshare.http.response import FileSpan, Spans
+from lakeshare.columnar.source import Blob, FileGone, Unreadable, blob_of
 from lakeshare.storage.errors import ContentLost, NoSuchBucket, NoSuchKey
 from lakeshare.storage.port import Condition, Delete, Deleted, Entry, Listing, ObjectStore
 from lakeshare.tables.model.places import Place, place_of
@@ -55,9 +53,7 @@ class TableFolder:
             spans = opened.content.spans(0, opened.info.size) if opened.info.size else ()
         except (NoSuchKey, NoSuchBucket, ContentLost):
             raise FileGone(uri) from None
-        if len(spans) == 1 and isinstance(spans[0], FileSpan) and _is_whole(spans[0]):
-            return Blob(uri, path=spans[0].path)
-        return Blob(uri, data=await asyncio.to_thread(_joined, uri, spans))
+        return await asyncio.to_thread(blob_of, uri, spans)
 
     async def pages(self, after: str = "") -> AsyncIterator[Sequence[Entry]]:
         """Yield all that lies below the location, by key."""
@@ -83,23 +79,3 @@ class TableFolder:
             done = await self._store.delete(self.place.bucket, batch)
             count += sum(1 for each in done if isinstance(each, Deleted) and each.existed)
         return count
-
-
-def _is_whole(span: FileSpan) -> bool:
-    try:
-        return span.offset == 0 and Path(span.path).stat().st_size == span.length
-    except OSError:
-        return False
-
-
-def _joined(uri: str, spans: Spans) -> bytes:
-    return b"".join(part if isinstance(part, bytes) else _bytes(uri, part) for part in spans)
-
-
-def _bytes(uri: str, span: FileSpan) -> bytes:
-    try:
-        with Path(span.path).open("rb") as file:
-            file.seek(span.offset)
-            return file.read(span.length)
-    except OSError:
-        raise FileGone(uri) from None
