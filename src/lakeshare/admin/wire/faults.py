@@ -1,7 +1,5 @@
 """How each error is said by the admin API: its code, its status and the JSON around them."""
 
-from dataclasses import dataclass
-
 import orjson
 
 from lakeshare import settings
@@ -10,6 +8,7 @@ from lakeshare.errors import Kind, LakeshareError
 from lakeshare.http import json as http_json
 from lakeshare.http import paths as http_paths
 from lakeshare.http import request as http_request
+from lakeshare.http.fault import Fault
 from lakeshare.http.response import Response
 from lakeshare.identity import directory_errors as directory
 from lakeshare.identity import errors as identity
@@ -19,15 +18,6 @@ from lakeshare.identity.wire import errors as wire
 from lakeshare.sharing import errors as sharing
 from lakeshare.state import errors as state
 from lakeshare.storage import errors as storage
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """An error code and its status."""
-
-    code: str
-    status: int
-
 
 _MISMATCH = Fault("SignatureDoesNotMatch", 401)
 _MALFORMED_AUTH = Fault("AuthorizationMalformed", 401)

@@ -1,9 +1,8 @@
 """How each error is said in STS's dialect: its code, its status and the XML around them."""
 
-from dataclasses import dataclass
-
 from lakeshare.errors import Kind, LakeshareError
 from lakeshare.http import request as http_errors
+from lakeshare.http.fault import Fault
 from lakeshare.http.response import Response
 from lakeshare.identity import directory_errors as directory
 from lakeshare.identity import errors as identity
@@ -12,14 +11,6 @@ from lakeshare.identity.wire import errors as wire
 from lakeshare.identity.wire import xml
 
 SERVER_FAULT = 500
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """An STS error code and its status."""
-
-    code: str
-    status: int
 
 
 _DENIED = Fault("AccessDenied", 403)

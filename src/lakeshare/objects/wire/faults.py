@@ -1,9 +1,8 @@
 """How each error is said in S3's dialect: its code, its status and the XML around them."""
 
-from dataclasses import dataclass
-
 from lakeshare.errors import Kind, LakeshareError
 from lakeshare.http import request as http_errors
+from lakeshare.http.fault import Fault
 from lakeshare.http.response import Response
 from lakeshare.identity import directory_errors as directory
 from lakeshare.identity import errors as identity
@@ -11,15 +10,6 @@ from lakeshare.identity.policy import errors as policy
 from lakeshare.objects import errors as objects
 from lakeshare.objects.wire.xml import bare_document, element
 from lakeshare.storage import errors as storage
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """An S3 error code and its status."""
-
-    code: str
-    status: int
-
 
 FAULTS: dict[type[LakeshareError], Fault] = {
     objects.InvalidBucketName: Fault("InvalidBucketName", 400),

@@ -1,25 +1,16 @@
 """How each error is said to recipients: its code, its status, and the JSON around them (PROTOCOL.md, errors)."""
 
-from dataclasses import dataclass
-
 import orjson
 
 from lakeshare.errors import Kind, LakeshareError
 from lakeshare.http import json as http_json
 from lakeshare.http import paths as http_paths
 from lakeshare.http import request as http_request
+from lakeshare.http.fault import Fault
 from lakeshare.http.response import Response
 from lakeshare.sharing import errors
 
 INTERNAL_TEXT = "something went wrong on the server: tell your share provider the request id"
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """An error code and its status."""
-
-    code: str
-    status: int
 
 
 _MISSING = Fault("RESOURCE_DOES_NOT_EXIST", 404)

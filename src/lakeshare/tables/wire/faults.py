@@ -1,10 +1,9 @@
 """How each error is said to the catalog's clients: its type, its status, and the JSON around them (iceberg.md 1.3)."""
 
-from dataclasses import dataclass
-
 from lakeshare.errors import Kind, LakeshareError
 from lakeshare.formats.iceberg import errors as formats
 from lakeshare.http import paths as http_paths
+from lakeshare.http.fault import Fault
 from lakeshare.http.response import Response
 from lakeshare.identity import errors as identity
 from lakeshare.state import errors as state
@@ -12,14 +11,6 @@ from lakeshare.tables import errors
 from lakeshare.tables.wire.answers import json_answer
 
 INTERNAL_TEXT = "something went wrong on the server: tell its operator the request id"
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """The type of an error and its status."""
-
-    code: str
-    status: int
 
 
 _BAD = Fault("BadRequestException", 400)
