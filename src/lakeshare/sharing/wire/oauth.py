@@ -1,13 +1,9 @@
 """The OAuth token endpoint on the wire: a form in, an access token out (RFC 6749, sections 2.3.1, 4.4 and 5.1)."""
 
-from base64 import b64decode
-from binascii import Error as Base64Error
-from collections.abc import Mapping
-from urllib.parse import unquote
-
 import orjson
 
 from lakeshare.http.response import Response
+from lakeshare.identity.wire.client import client_of
 from lakeshare.identity.wire.errors import FormError
 from lakeshare.identity.wire.form import read_form
 from lakeshare.settings import Secret
@@ -19,7 +15,6 @@ from lakeshare.sharing.wire.call import Call, Route
 
 PATH = "/oauth/token"
 FORM_LIMIT_BYTES = 8 * 1024
-_BASIC = "basic "
 
 
 def _decode(call: Call) -> GetAccessToken:
@@ -27,7 +22,10 @@ def _decode(call: Call) -> GetAccessToken:
         form = read_form("", call.body)
     except FormError as error:
         raise BadGrant("invalid_request", error.message) from None
-    client_id, secret = _client(call.request.headers.get("authorization", ""), form)
+    client = client_of(call.request.headers.get("authorization", ""), form)
+    if client is None:
+        raise ClientRefused
+    client_id, secret = client
     return GetAccessToken(
         client_id,
         call.request.peer,
@@ -35,18 +33,6 @@ def _decode(call: Call) -> GetAccessToken:
         form.get("scope", ""),
         Secret(secret),
     )
-
-
-def _client(header: str, form: Mapping[str, str]) -> tuple[str, str]:
-    """Return the client's id and secret, from the header or the form, never from the query."""
-    if header[: len(_BASIC)].lower() != _BASIC:
-        return form.get("client_id", ""), form.get("client_secret", "")
-    try:
-        given = b64decode(header[len(_BASIC) :].strip(), validate=True).decode()
-    except (Base64Error, UnicodeDecodeError, ValueError):
-        raise ClientRefused from None
-    client_id, _, secret = given.partition(":")
-    return unquote(client_id), unquote(secret)
 
 
 async def _answer(room: Room, _call: Call, asked: GetAccessToken) -> Response:

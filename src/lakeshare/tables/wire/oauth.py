@@ -1,12 +1,8 @@
 """The token endpoint on the wire (iceberg.md 1.14; RFC 6749, sections 2.3.1, 4.4 and 5; RFC 8693)."""
 
-from base64 import b64decode
-from binascii import Error as Base64Error
-from collections.abc import Mapping
-from urllib.parse import unquote
-
 from lakeshare.errors import Kind, LakeshareError
 from lakeshare.http.response import Response
+from lakeshare.identity.wire.client import client_of
 from lakeshare.identity.wire.errors import FormError
 from lakeshare.identity.wire.form import read_form
 from lakeshare.settings import Secret
@@ -18,7 +14,6 @@ from lakeshare.tables.wire.call import Call, Route
 
 PATH = "/oauth/tokens"
 FORM_LIMIT_BYTES = 64 * 1024
-_BASIC = "basic "
 _ACCESS_TOKEN = "urn:ietf:params:oauth:token-type:access_token"  # noqa: S105 - the name of a type
 
 
@@ -27,21 +22,12 @@ async def _decode(call: Call) -> GetToken:
         form = read_form("", call.body)
     except FormError as error:
         raise BadGrant("invalid_request", error.message) from None
-    client_id, secret = _client(call.header("authorization"), form)
+    client = client_of(call.header("authorization"), form)
+    if client is None:
+        raise ClientRefused
+    client_id, secret = client
     subject = Secret(form.get("subject_token", ""))
     return GetToken(form.get("grant_type", ""), client_id, call.request.peer, Secret(secret), subject)
-
-
-def _client(header: str, form: Mapping[str, str]) -> tuple[str, str]:
-    """Return the client's id and secret, from the header or the form, never from the query."""
-    if header[: len(_BASIC)].lower() != _BASIC:
-        return form.get("client_id", ""), form.get("client_secret", "")
-    try:
-        given = b64decode(header[len(_BASIC) :].strip(), validate=True).decode()
-    except (Base64Error, UnicodeDecodeError, ValueError):
-        raise ClientRefused from None
-    client_id, _, secret = given.partition(":")
-    return unquote(client_id), unquote(secret)
 
 
 async def _answer(room: Room, call: Call, asked: GetToken) -> Response:
