@@ -3,10 +3,11 @@
 from lakeshare.http.paths import Found, Paths
 from lakeshare.tables.wire import commits, maintenance, namespaces, oauth, reports, tables, views, warehouses
 from lakeshare.tables.wire.call import Route
+from lakeshare.tables.wire.config import config_route
 
 PREFIX = "/_iceberg/v1"
 
-ROUTES: tuple[Route, ...] = (
+_ROUTES: tuple[Route, ...] = (
     *warehouses.ROUTES,
     *oauth.ROUTES,
     *namespaces.ROUTES,
@@ -18,9 +19,11 @@ ROUTES: tuple[Route, ...] = (
 )
 
 ENDPOINTS = tuple(
-    f"{route.method} /v1{route.path.replace('{warehouse}', '{prefix}')}" for route in ROUTES if route.endpoint
+    f"{route.method} /v1{route.path.replace('{warehouse}', '{prefix}')}" for route in _ROUTES if route.endpoint
 )
 """What clients are told of, each exactly as the specification writes it (iceberg.md 1.2)."""
+
+ROUTES = (config_route(ENDPOINTS), *_ROUTES)
 
 _PATHS: Paths[Route] = Paths(PREFIX, ((route.method, route.path, route) for route in ROUTES))
 

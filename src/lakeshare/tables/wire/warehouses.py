@@ -1,16 +1,10 @@
-"""Warehouses on the wire, and the configuration that is every client's first question."""
+"""Warehouses on the wire."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from lakeshare.http.response import Response
-from lakeshare.identity.caller import Need
-from lakeshare.tables.errors import BadRequest
 from lakeshare.tables.model.entries import Warehouse
-from lakeshare.tables.model.names import warehouse_of
-from lakeshare.tables.model.targets import warehouse_need
 from lakeshare.tables.operations import warehouses
-from lakeshare.tables.operations.receipts import ADVERTISED
 from lakeshare.tables.room import Room
 from lakeshare.tables.wire import answers
 from lakeshare.tables.wire.asking import by, paging_of
@@ -70,42 +64,7 @@ async def _deleted(room: Room, _call: Call, asked: warehouses.DeleteWarehouse) -
     return answers.nothing()
 
 
-@dataclass(frozen=True, slots=True)
-class GetConfig:
-    """What a client must know before it asks for anything else."""
-
-    name: str
-
-    def requires(self) -> tuple[Need, ...]:
-        """Say what the caller must be allowed."""
-        return (warehouse_need("GetConfig", self.name),)
-
-
-async def _config(call: Call) -> GetConfig:
-    name = warehouse_of(call.query.get("warehouse", ""))
-    if not name:
-        held = [each for each, found in (await call.room.catalog.warehouses()).items() if not found.removing]
-        if len(held) != 1:
-            raise BadRequest("Please specify a warehouse")
-        name = held[0]
-    return GetConfig(name)
-
-
-async def _configured(room: Room, call: Call, asked: GetConfig) -> Response:
-    from lakeshare.tables.wire.routes import ENDPOINTS  # noqa: PLC0415 - the table of routes holds this one too
-
-    warehouse = await room.catalog.warehouse(asked.name)
-    body = {
-        "defaults": answers.storage_config(call),
-        "overrides": {"prefix": warehouse.name},
-        "endpoints": ENDPOINTS,
-        "idempotency-key-lifetime": ADVERTISED,
-    }
-    return answers.json_answer(body)
-
-
 ROUTES = (
-    Route("GetConfig", "GET", "/config", "GetConfig", _config, _configured, endpoint=False),
     Route("CreateWarehouse", "POST", _WAREHOUSES, "CreateWarehouse", _create, _created, endpoint=False),
     Route("ListWarehouses", "GET", _WAREHOUSES, "ListWarehouses", _list, _listed, endpoint=False),
     Route("GetWarehouse", "GET", _WAREHOUSE, "GetWarehouse", _get, _got, endpoint=False),
