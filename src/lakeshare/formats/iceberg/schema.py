@@ -154,6 +154,16 @@ def find_same(known: Mapping[int, Schema], wanted: Schema, meanings: dict[int, o
     return None
 
 
+def keep_schema(known: dict[int, Schema], wanted: Schema, meanings: dict[int, object]) -> int:
+    """Add a schema under a new id, unless it is there already; return its id."""
+    found = find_same(known, wanted, meanings)
+    if found is not None:
+        return found
+    fresh = max(known, default=-1) + 1
+    known[fresh] = wanted.with_id(fresh)
+    return fresh
+
+
 def with_fresh_ids(schema: Schema, schema_id: int) -> tuple[Schema, Mapping[int, int]]:
     """Number all fields anew, level by level from 1, and return which id became which."""
     became: dict[int, int] = {}

@@ -20,7 +20,7 @@ from lakeshare.formats.iceberg.layout import (
     check_new_spec,
     parse_order,
 )
-from lakeshare.formats.iceberg.schema import Schema, checked, find_same, parse_new_schema
+from lakeshare.formats.iceberg.schema import Schema, checked, keep_schema, parse_new_schema
 
 LAST_ADDED = -1
 MAX_IDS = 100_000
@@ -42,12 +42,7 @@ class AddSchema:
         """Change the draft."""
         index = checked(self.schema, draft.format_version)
         draft.last_column_id = max(draft.last_column_id, index.highest_id)
-        draft.last_added_schema = find_same(draft.schemas, self.schema, draft.schema_meanings)
-        if draft.last_added_schema is not None:
-            return
-        fresh = max(draft.schemas, default=-1) + 1
-        draft.schemas[fresh] = self.schema.with_id(fresh)
-        draft.last_added_schema = fresh
+        draft.last_added_schema = keep_schema(draft.schemas, self.schema, draft.schema_meanings)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from lakeshare.formats.iceberg.property_updates import (
 )
 from lakeshare.formats.iceberg.reading import SUPPORTED_VERSION
 from lakeshare.formats.iceberg.requirements import MAX_REQUIREMENTS
-from lakeshare.formats.iceberg.schema import Schema, checked, find_same, parse_new_schema
+from lakeshare.formats.iceberg.schema import Schema, checked, keep_schema, parse_new_schema
 from lakeshare.formats.iceberg.updates import update_documents
 from lakeshare.formats.iceberg.view import ViewMetadata, ViewVersion, check_view_version, parse_version
 from lakeshare.formats.iceberg.view_draft import ViewDraft, finished_view
@@ -82,12 +82,7 @@ class AddViewSchema:
     def apply(self, draft: ViewDraft) -> None:
         """Change the draft."""
         checked(self.schema, SUPPORTED_VERSION)
-        draft.last_added_schema = find_same(draft.schemas, self.schema, draft.schema_meanings)
-        if draft.last_added_schema is not None:
-            return
-        fresh = max(draft.schemas, default=-1) + 1
-        draft.schemas[fresh] = self.schema.with_id(fresh)
-        draft.last_added_schema = fresh
+        draft.last_added_schema = keep_schema(draft.schemas, self.schema, draft.schema_meanings)
 
 
 @dataclass(frozen=True, slots=True)
