@@ -1,13 +1,15 @@
 """The page of docs/ that shows what the benches found: one section each, with a plot."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Generic, TypeVar
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "benchmarks.md"
 IMAGES = ROOT / "docs" / "images"
+Figures = TypeVar("Figures")
 BLUE, ORANGE, GREY = "#2b6cb0", "#c05621", "#a0aec0"
 
 
@@ -19,6 +21,35 @@ class Bar:
     value: float
     text: str
     colour: str = BLUE
+
+
+@dataclass(frozen=True, slots=True)
+class Goal(Generic[Figures]):
+    """What a figure must be at least, or at most."""
+
+    what: str
+    figure: Callable[[Figures], float | None]
+    bound: float
+    unit: str
+    at_least: bool = False
+
+    def verdict(self, figures: Figures) -> tuple[float | None, bool | None]:
+        """Return what was found, and whether it is enough."""
+        found = self.figure(figures)
+        if found is None:
+            return None, None
+        return found, found >= self.bound if self.at_least else found <= self.bound
+
+
+def goal_lines(goals: Sequence[Goal[Figures]], figures: Figures, shown: Callable[[float], str]) -> list[str]:
+    """Write the goals that were measured as a table."""
+    lines = ["| goal | | |", "|---|---|---|"]
+    for goal in goals:
+        found, met = goal.verdict(figures)
+        if found is not None:
+            sign, word = "≥" if goal.at_least else "≤", "met" if met else "MISSED"
+            lines.append(f"| {goal.what} | {shown(found)} {goal.unit} | {sign} {shown(goal.bound)}: {word} |")
+    return lines
 
 
 def draw(bars: Sequence[Bar], label: str, path: Path, mark: float | None = None) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from page import BLUE, GREY, IMAGES, ORANGE, Bar, cores, draw, image, write_section
+from page import BLUE, GREY, IMAGES, ORANGE, Bar, Goal, cores, draw, goal_lines, image, write_section
 from sharing_pandas import Pandas
 
 PLOT = IMAGES / "bench-sharing.svg"
@@ -59,24 +59,6 @@ class Figures:
         """Return the median of a figure, or None where nothing was measured."""
         found = [figure(sample) for sample in self.of(row, table)]
         return statistics.median(found) if found else None
-
-
-@dataclass(frozen=True, slots=True)
-class Goal:
-    """What a figure must be at least, or at most."""
-
-    what: str
-    figure: Callable[[Figures], float | None]
-    bound: float
-    unit: str
-    at_least: bool = False
-
-    def verdict(self, figures: Figures) -> tuple[float | None, bool | None]:
-        """Return what was found, and whether it is enough."""
-        found = self.figure(figures)
-        if found is None:
-            return None, None
-        return found, found >= self.bound if self.at_least else found <= self.bound
 
 
 def _times(figures: Figures) -> float | None:
@@ -157,7 +139,7 @@ def table_of(figures: Figures) -> str:
         _beside(figures),
         _small(figures),
         _pandas(figures),
-        _goals(figures),
+        goal_lines(GOALS, figures, _number),
     ]
     return "\n\n".join("\n".join(block) for block in blocks if block)
 
@@ -227,16 +209,6 @@ def _pandas(figures: Figures) -> list[str]:
     return lines + [
         f"| {ways[one.way]} | {one.shared:.2f} s | {one.local:.2f} s | {one.ratio:.2f} |" for one in figures.pandas
     ]
-
-
-def _goals(figures: Figures) -> list[str]:
-    lines = ["| goal | | |", "|---|---|---|"]
-    for goal in GOALS:
-        found, met = goal.verdict(figures)
-        if found is not None:
-            sign, word = "≥" if goal.at_least else "≤", "met" if met else "MISSED"
-            lines.append(f"| {goal.what} | {_number(found)} {goal.unit} | {sign} {_number(goal.bound)}: {word} |")
-    return lines
 
 
 def _number(value: float) -> str:
