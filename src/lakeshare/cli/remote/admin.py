@@ -1,35 +1,31 @@
 """The admin API of one server: JSON in, JSON out."""
 
-import json
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
-from lakeshare.cli.errors import Refused, Unreachable
-from lakeshare.cli.remote.body import EMPTY, Body, Bytes
-from lakeshare.cli.remote.server import Call, Pairs, Server
-from lakeshare.identity.sigv4.canonical import encode
+from lakeshare.cli.errors import Refused
+from lakeshare.cli.remote.api import Api, Json, another_server
+from lakeshare.cli.remote.body import Body
+from lakeshare.cli.remote.server import Pairs
 
 ROOT = "/_admin/v1"
 PAGES_LIMIT = 10_000
 """Most pages of one list: ten million names."""
 
-Json = dict[str, Any]
+_NO_ADMIN_API = frozenset({"NoSuchBucket", "InvalidBucketName", "404", "NoSuchKey"})
+"""What a server says that takes the path for a bucket's."""
 
 
-class Admin:
+class Admin(Api):
     """Asks one server's admin API."""
 
-    def __init__(self, server: Server) -> None:
-        self.server = server
+    root = ROOT
+    title = "Lakeshare's admin API"
 
-    @property
-    def name(self) -> str:
-        """The alias that it goes by."""
-        return self.server.alias.name
-
-    def get(self, *path: str, query: Pairs = ()) -> Json:
-        """Ask for something."""
-        return self._json(self.call("GET", path, query))
+    def told(self, error: Refused) -> Refused:
+        """Say whether there is no such API; its refusals speak for themselves."""
+        if error.code in _NO_ADMIN_API:
+            return another_server(error, "NoAdminApi", f"{self.name} has no Lakeshare admin API")
+        return error
 
     def pages(self, *path: str, items: str, query: Pairs = ()) -> Iterator[Json]:
         """Yield the items of a list, page by page."""
@@ -41,48 +37,6 @@ class Admin:
                 return
             more = (("after", page["next"]),)
 
-    def send(self, method: str, *path: str, body: Mapping[str, Any] | None = None, query: Pairs = ()) -> Json:
-        """Change something. A request that makes something new is sent once."""
-        content: Body = Bytes(json.dumps(body).encode()) if body is not None else EMPTY
-        return self._json(self.call(method, path, query, content))
-
     def send_body(self, method: str, path: tuple[str, ...], body: Body, query: Pairs = ()) -> Json:
         """Send lines of JSON."""
-        return self._json(self.call(method, path, query, body, "application/x-ndjson"))
-
-    def call(
-        self,
-        method: str,
-        path: tuple[str, ...],
-        query: Pairs = (),
-        body: Body = EMPTY,
-        content_type: str = "application/json",
-    ) -> Call:
-        """Return a request."""
-        headers = {"content-type": content_type} if body.size else {}
-        where = "/".join([ROOT, *(encode(part) for part in path)])
-        named = f"{self.name} {method} {where}"
-        return Call(method, where, query, headers, body, repeatable=method != "POST", named=named)
-
-    def _json(self, call: Call) -> Json:
-        try:
-            answer = self.server.ask(call)
-        except Refused as error:
-            if error.code in ("NoSuchBucket", "InvalidBucketName", "404", "NoSuchKey"):
-                raise Refused(
-                    error.status,
-                    "NoAdminApi",
-                    f"{self.name} has no Lakeshare admin API",
-                    "",
-                    "Is it another S3 server?",
-                ) from None
-            raise
-        if not answer.body:
-            return {}
-        try:
-            content = json.loads(answer.body)
-        except ValueError:
-            content = None
-        if not isinstance(content, dict):
-            raise Unreachable(f"{self.name} does not answer as Lakeshare's admin API does")
-        return content
+        return self.json(self.call(method, path, query, body, "application/x-ndjson"))

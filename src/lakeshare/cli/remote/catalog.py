@@ -1,13 +1,11 @@
 """The Iceberg catalog of one server: its REST API, and the warehouses and maintenance around it."""
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
-from lakeshare.cli.errors import ClientError, Refused, Unreachable
-from lakeshare.cli.remote.body import EMPTY, Body, Bytes
-from lakeshare.cli.remote.server import Answer, Call, Pairs, Server
-from lakeshare.identity.sigv4.canonical import encode
+from lakeshare.cli.errors import Refused
+from lakeshare.cli.remote.api import Api, another_server
+from lakeshare.cli.remote.server import Pairs
 
 ROOT = "/_iceberg/v1"
 SEPARATOR = "\x1f"
@@ -16,7 +14,6 @@ PAGES_LIMIT = 100_000
 """Most pages of one list: a hundred million names."""
 PAGE_NAMES = "1000"
 
-Json = dict[str, Any]
 Namespace = tuple[str, ...]
 
 _NO_CATALOG = frozenset({"NoSuchBucket", "InvalidBucketName", "NoSuchKey", "MethodNotAllowed", "AccessDenied"})
@@ -41,25 +38,23 @@ _STEPS = {
 }
 
 
-class Catalog:
+class Catalog(Api):
     """Asks one server's Iceberg catalog."""
 
-    def __init__(self, server: Server) -> None:
-        self.server = server
+    root = ROOT
+    title = "an Iceberg catalog"
 
-    @property
-    def name(self) -> str:
-        """The alias that it goes by."""
-        return self.server.alias.name
-
-    def get(self, *path: str, query: Pairs = ()) -> Json:
-        """Ask for something."""
-        return self._json(self._ask("GET", path, query=query))
+    def told(self, error: Refused) -> Refused:
+        """Say what to do about a refusal in the catalog's words, or that there is no catalog."""
+        if error.code in _NO_CATALOG:
+            return another_server(error, "NoCatalog", f"{self.name} has no Iceberg catalog")
+        step = _STEPS.get(error.code, "").replace("ALIAS", self.name)
+        return Refused(error.status, error.code, error.said, "", step or error.next_step)
 
     def exists(self, *path: str) -> bool:
         """Say whether something is there."""
         try:
-            self._ask("HEAD", path)
+            self.ask(self.call("HEAD", path))
         except Refused as error:
             if error.status == 404:
                 return False
@@ -75,41 +70,6 @@ class Catalog:
             token = page.get("next-page-token") or ""
             if not token:
                 return
-
-    def send(self, method: str, *path: str, body: Mapping[str, Any] | None = None, query: Pairs = ()) -> Json:
-        """Change something. A request that makes something new is sent once."""
-        content: Body = Bytes(json.dumps(body).encode()) if body is not None else EMPTY
-        return self._json(self._ask(method, path, content, query))
-
-    def _ask(self, method: str, path: tuple[str, ...], body: Body = EMPTY, query: Pairs = ()) -> Answer:
-        headers = {"content-type": "application/json"} if body.size else {}
-        where = "/".join([ROOT, *(encode(part) for part in path)])
-        named = f"{self.name} {method} {where}"
-        call = Call(method, where, query, headers, body, repeatable=method != "POST", named=named)
-        try:
-            return self.server.ask(call)
-        except Refused as error:
-            raise self._told(error) from None
-
-    def _told(self, error: Refused) -> ClientError:
-        """Say what to do about a refusal in the catalog's words, or that there is no catalog."""
-        if error.code in _NO_CATALOG:
-            return Refused(
-                error.status, "NoCatalog", f"{self.name} has no Iceberg catalog", "", "Is it another S3 server?"
-            )
-        step = _STEPS.get(error.code, "").replace("ALIAS", self.name)
-        return Refused(error.status, error.code, error.said, "", step or error.next_step)
-
-    def _json(self, answer: Answer) -> Json:
-        if not answer.body:
-            return {}
-        try:
-            content = json.loads(answer.body)
-        except ValueError:
-            content = None
-        if not isinstance(content, dict):
-            raise Unreachable(f"{self.name} does not answer as an Iceberg catalog does")
-        return content
 
 
 def joined(namespace: Namespace) -> str:

@@ -10,7 +10,7 @@ from lakeshare.cli.commands.arguments import ALIAS, DURATION
 from lakeshare.cli.flags import command
 from lakeshare.cli.groups import lazy_group
 from lakeshare.cli.output import Record, printable
-from lakeshare.cli.remote.admin import Json
+from lakeshare.cli.remote.api import Json
 from lakeshare.cli.remote.server import Pairs
 from lakeshare.cli.session import Session
 from lakeshare.cli.units import moment, moment_text

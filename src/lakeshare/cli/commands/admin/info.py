@@ -7,7 +7,8 @@ from lakeshare.cli.commands.arguments import ALIAS
 from lakeshare.cli.errors import DENIED, Refused
 from lakeshare.cli.flags import command
 from lakeshare.cli.output import Record, pairs
-from lakeshare.cli.remote.admin import Admin, Json
+from lakeshare.cli.remote.admin import Admin
+from lakeshare.cli.remote.api import Json
 from lakeshare.cli.session import Session
 from lakeshare.cli.units import duration_text, size_text
 
