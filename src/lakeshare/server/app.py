@@ -113,45 +113,54 @@ class Rooms:
 
     def compose(self, settings: Settings) -> Dispatcher:
         """Put the rooms together."""
-        opened, throttle = self.opened, self.app.shared.throttle
-        opened.store.set_watermark(settings.free_space_watermark)
-        throttle.set_limit(settings.auth_failure_rate)
-        if opened.audit is not None:
-            opened.audit.set_rotation(settings.audit_rotate, settings.audit_keep)
-        set_level(settings)
-        holdings = StoreHoldings(opened.store)
-        rates = self.app.shared.rates
-        rates.limits = Limits(settings.delta_sharing_token_rate, settings.delta_sharing_total_rate)
-        guests = DataKeys(opened.shares.current)
-        gate = Gate(
-            opened.directory,
-            holdings,
-            throttle,
-            time.time,
-            allow_v2=settings.allow_sigv2,
-            guests=guests,
-            territory=opened.lake.territory,
-        )
-        gates: dict[str, Doorkeeper] = {
-            S3: gate,
-            ICEBERG: CatalogGate(gate, opened.directory, throttle, time.time),
-            SHARING: RecipientGate(opened.shares, throttle, rates, time.time, opened.ledger.used),
-        }
+        opened = self.opened
+        self._tune(settings)
+        gates = self._gates(settings)
         room = Room(opened.store, owner_of(self.app.credentials), settings.region, settings.delta_commit_guard)
+        lake = opened.lake.room(opened.store, opened.directory, self.app.shared.throttle, settings)
         sharing = self._sharing(settings)
         admin = self._admin(sharing)
+        scraper = self._scraper()
+        door = MetricsDoor(settings.metrics_token, settings.metrics_public, self.app.shared.throttle, time.time)
         families: dict[str, Family] = {
             STS: StsFamily(opened.directory, time.time),
             ADMIN: AdminFamily(admin),
             MINIO: AistorFamily(admin),
             SHARING: SharingFamily(sharing),
             f"_{SHARING}": SharingFamily(sharing),
-            f"_{ICEBERG}": CatalogFamily(opened.lake.room(opened.store, opened.directory, throttle, settings)),
-            METRICS: MetricsFamily(self._scraper(), self._metrics_door(settings)),
+            f"_{ICEBERG}": CatalogFamily(lake),
+            METRICS: MetricsFamily(scraper, door),
         }
         objects = S3Family(room, settings.domains, gates[S3].authorise)
         witnesses = Witnesses(opened.write, self.meter)
-        return Dispatcher(gates, objects, families, self._open_routes(settings), witnesses)
+        return Dispatcher(gates, objects, families, self._open_routes(scraper, door), witnesses)
+
+    def _tune(self, settings: Settings) -> None:
+        """Tell what stays open how the settings want it now."""
+        opened, shared = self.opened, self.app.shared
+        opened.store.set_watermark(settings.free_space_watermark)
+        shared.throttle.set_limit(settings.auth_failure_rate)
+        shared.rates.limits = Limits(settings.delta_sharing_token_rate, settings.delta_sharing_total_rate)
+        if opened.audit is not None:
+            opened.audit.set_rotation(settings.audit_rotate, settings.audit_keep)
+        set_level(settings)
+
+    def _gates(self, settings: Settings) -> dict[str, Doorkeeper]:
+        opened, shared = self.opened, self.app.shared
+        gate = Gate(
+            opened.directory,
+            StoreHoldings(opened.store),
+            shared.throttle,
+            time.time,
+            allow_v2=settings.allow_sigv2,
+            guests=DataKeys(opened.shares.current),
+            territory=opened.lake.territory,
+        )
+        return {
+            S3: gate,
+            ICEBERG: CatalogGate(gate, opened.directory, shared.throttle, time.time),
+            SHARING: RecipientGate(opened.shares, shared.throttle, shared.rates, time.time, opened.ledger.used),
+        }
 
     def _sharing(self, settings: Settings) -> SharingRoom:
         opened = self.opened
@@ -186,12 +195,7 @@ class Rooms:
         app = self.app
         return Scraper(app.shared.board, self.opened.meter, app.root, app.settings.workers, app.started_at)
 
-    def _metrics_door(self, settings: Settings) -> MetricsDoor:
-        return MetricsDoor(settings.metrics_token, settings.metrics_public, self.app.shared.throttle, time.time)
-
-    def _open_routes(self, settings: Settings) -> dict[str, Open]:
-        scraper, door = self._scraper(), self._metrics_door(settings)
-
+    def _open_routes(self, scraper: Scraper, door: MetricsDoor) -> dict[str, Open]:
         async def scrape(request: Request) -> Response | None:
             return metrics.answer(scraper) if door.admits(request) else None
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import orjson
 
@@ -25,7 +25,6 @@ from lakeshare.sharing.operations.tokens import CreateShareToken, ListTokens, Ne
 from lakeshare.sharing.view import View
 
 PREFIX = "/minio/admin/v4/delta-sharing"
-_SERVICES = frozenset({"s3"})
 _HEADERS = [("content-type", "application/json"), ("cache-control", "no-store")]
 
 
@@ -130,6 +129,9 @@ PATHS: Paths[Route] = Paths(PREFIX, ((route.method, route.path, route) for route
 class AistorMatch:
     """A request that was found a route."""
 
+    services: ClassVar[frozenset[str]] = frozenset({"s3"})
+    host_bucket: ClassVar[str] = ""
+
     room: Room
     request: Request
     route: Route
@@ -139,16 +141,6 @@ class AistorMatch:
     def name(self) -> str:
         """Name the operation."""
         return self.route.name
-
-    @property
-    def services(self) -> frozenset[str]:
-        """Name the services that the request may be signed for."""
-        return _SERVICES
-
-    @property
-    def host_bucket(self) -> str:
-        """Name no bucket."""
-        return ""
 
     @property
     def early_limit_bytes(self) -> int:

@@ -3,6 +3,7 @@
 import hmac
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 from lakeshare.admin.errors import WrongToken
 from lakeshare.admin.operations.server import ServerCall
@@ -24,8 +25,6 @@ ACTION = "admin:Prometheus"
 _BEARER = "Bearer "
 _COUNTED_AS = ":metrics-token"
 """Stands where an access key does among the failures; no access key has a colon in front."""
-
-_SERVICES = frozenset({"s3"})
 
 Scrape = Callable[[], bytes]
 """Returns the metrics of all workers, as Prometheus reads them."""
@@ -75,29 +74,14 @@ def answer(scrape: Scrape) -> Response:
 
 @dataclass(frozen=True, slots=True)
 class MetricsMatch:
-    """A request for the metrics."""
+    """A request for the metrics, which has no body."""
+
+    name: ClassVar[str] = NAME
+    services: ClassVar[frozenset[str]] = frozenset({"s3"})
+    host_bucket: ClassVar[str] = ""
+    early_limit_bytes: ClassVar[int] = 0
 
     scrape: Scrape
-
-    @property
-    def name(self) -> str:
-        """Name the operation."""
-        return NAME
-
-    @property
-    def services(self) -> frozenset[str]:
-        """Name the services that the request may be signed for."""
-        return _SERVICES
-
-    @property
-    def host_bucket(self) -> str:
-        """Name no bucket."""
-        return ""
-
-    @property
-    def early_limit_bytes(self) -> int:
-        """Read no body."""
-        return 0
 
     async def decode(self, admission: Admission, _early_body: bytes) -> ServerCall:
         """Return the one thing that can be asked."""

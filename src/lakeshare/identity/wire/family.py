@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from lakeshare.errors import LakeshareError
 from lakeshare.http.request import Request
@@ -14,12 +14,17 @@ from lakeshare.identity.wire.form import FORM_LIMIT_BYTES, read_form
 from lakeshare.identity.wire.proof import check_body
 from lakeshare.identity.wire.sts import Route, find
 
-_SERVICES = frozenset({"sts"})
-
 
 @dataclass(slots=True)
 class StsMatch:
-    """A form on its way: which action it asks for is known once its body is read."""
+    """A form on its way: which action it asks for is known once its body is read.
+
+    It is read early: clients sign its digest without sending it.
+    """
+
+    services: ClassVar[frozenset[str]] = frozenset({"sts"})
+    host_bucket: ClassVar[str] = ""
+    early_limit_bytes: ClassVar[int] = FORM_LIMIT_BYTES
 
     directory: Directory
     request: Request
@@ -30,21 +35,6 @@ class StsMatch:
     def name(self) -> str:
         """Name the action."""
         return self.route.name if self.route else "STS"
-
-    @property
-    def services(self) -> frozenset[str]:
-        """Name the services that the request may be signed for."""
-        return _SERVICES
-
-    @property
-    def host_bucket(self) -> str:
-        """Name no bucket."""
-        return ""
-
-    @property
-    def early_limit_bytes(self) -> int:
-        """Read the form early: clients sign its digest without sending it."""
-        return FORM_LIMIT_BYTES
 
     async def decode(self, admission: Admission, early_body: bytes) -> Any:
         """Turn the form into a value."""

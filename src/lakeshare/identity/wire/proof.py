@@ -4,6 +4,7 @@ S3 lets a client leave its body unsigned, for the sake of large uploads, and let
 Neither has a place where a request makes credentials or changes who may do what.
 """
 
+from lakeshare.identity.sigv4.canonical import EMPTY_SHA256
 from lakeshare.identity.sigv4.payload import PayloadMode
 from lakeshare.identity.sigv4.verified import Verified
 from lakeshare.identity.wire.errors import BodyNotSigned
@@ -19,10 +20,16 @@ def require_whole(verified: Verified | None) -> None:
         raise BodyNotSigned("send the SHA-256 of the body as x-amz-content-sha256")
 
 
-def check_body(verified: Verified | None, body: bytes) -> None:
+def check_body(verified: Verified | None, body: bytes, *, may_be_unsigned: bool = False) -> None:
     """Compare a body with the digest that was signed. Raises BodyNotSigned, PayloadMismatch, BodyIncomplete."""
+    if verified is None:
+        return
+    payload = verified.payload
+    if may_be_unsigned and payload.mode is PayloadMode.UNSIGNED and not verified.presigned:
+        return
     require_whole(verified)
-    if verified is not None:
-        decoder = verified.decoder()
-        decoder.feed(body)
-        decoder.finish()
+    if not body and not payload.length and payload.sha256 == EMPTY_SHA256:
+        return
+    decoder = verified.decoder()
+    decoder.feed(body)
+    decoder.finish()

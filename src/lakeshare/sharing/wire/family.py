@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from lakeshare.errors import LakeshareError
 from lakeshare.http.request import Request
 from lakeshare.http.response import Response
 from lakeshare.identity.gate import Admission
+from lakeshare.identity.wire.answer import identified
 from lakeshare.sharing.gate import SERVICE, RecipientAdmission
 from lakeshare.sharing.room import Room
 from lakeshare.sharing.wire import oauth
@@ -21,7 +22,10 @@ _NO_SERVICES: frozenset[str] = frozenset()
 
 @dataclass(slots=True)
 class SharingMatch:
-    """A request that was found a route."""
+    """A request that was found a route. No body is read before it is known who asks."""
+
+    host_bucket: ClassVar[str] = ""
+    early_limit_bytes: ClassVar[int] = 0
 
     room: Room
     request: Request
@@ -38,16 +42,6 @@ class SharingMatch:
     def services(self) -> frozenset[str]:
         """Name the service that a token must be for; an open route needs none."""
         return _NO_SERVICES if self.route.is_open else _SERVICES
-
-    @property
-    def host_bucket(self) -> str:
-        """Name no bucket."""
-        return ""
-
-    @property
-    def early_limit_bytes(self) -> int:
-        """Read nothing before it is known who asks."""
-        return 0
 
     async def decode(self, admission: Admission, early_body: bytes) -> Any:
         """Turn the head and the body into a value."""
@@ -67,6 +61,8 @@ class SharingMatch:
 class SharingFamily:
     """Delta Sharing."""
 
+    finish = staticmethod(identified)
+
     def __init__(self, room: Room) -> None:
         self._room = room
 
@@ -81,8 +77,3 @@ class SharingFamily:
         if request.raw_path.endswith(oauth.PATH):
             return fault.code, encode_oauth_fault(error, fault)
         return fault.code, encode_fault(error, fault)
-
-    def finish(self, response: Response, request: Request) -> Response:
-        """Add what every answer has."""
-        response.headers += (("x-request-id", request.id), ("x-content-type-options", "nosniff"))
-        return response

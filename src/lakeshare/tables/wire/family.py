@@ -3,16 +3,14 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from lakeshare.errors import LakeshareError
 from lakeshare.http.request import Request
 from lakeshare.http.response import Response
 from lakeshare.identity.gate import Admission
-from lakeshare.identity.sigv4.canonical import EMPTY_SHA256
-from lakeshare.identity.sigv4.payload import PayloadMode
-from lakeshare.identity.sigv4.verified import Verified
-from lakeshare.tables.errors import BadRequest
+from lakeshare.identity.wire.answer import identified
+from lakeshare.identity.wire.proof import check_body
 from lakeshare.tables.gate import SERVICES
 from lakeshare.tables.room import Room
 from lakeshare.tables.wire import oauth
@@ -33,6 +31,8 @@ _WITH_BODY = frozenset({"POST", "PUT"})
 class CatalogMatch:
     """A request that was found a route."""
 
+    host_bucket: ClassVar[str] = ""
+
     room: Room
     request: Request
     route: Route
@@ -48,11 +48,6 @@ class CatalogMatch:
     def services(self) -> frozenset[str]:
         """Name the services that the request may be signed for; an open route needs none."""
         return _NO_SERVICES if self.route.is_open else SERVICES
-
-    @property
-    def host_bucket(self) -> str:
-        """Name no bucket."""
-        return ""
 
     @property
     def early_limit_bytes(self) -> int:
@@ -75,7 +70,7 @@ class CatalogMatch:
         body = early_body
         if self._body_is_left:
             body = await self.request.body(self.route.body_limit_bytes)
-        _check_body(admission.verified, body)
+        check_body(admission.verified, body, may_be_unsigned=True)  # as some signers do (iceberg.md 3.4)
         self.call = Call(self.room, self.request, self.names, body, admission)
         return await self.route.decode(self.call)
 
@@ -88,6 +83,8 @@ class CatalogMatch:
 
 class CatalogFamily:
     """The Iceberg REST catalog."""
+
+    finish = staticmethod(identified)
 
     def __init__(self, room: Room) -> None:
         self._room = room
@@ -106,22 +103,3 @@ class CatalogFamily:
         if request.method == "HEAD":
             response.body = b""
         return fault.code, response
-
-    def finish(self, response: Response, request: Request) -> Response:
-        """Add what every answer has."""
-        response.headers += (("x-request-id", request.id), ("x-content-type-options", "nosniff"))
-        return response
-
-
-def _check_body(verified: Verified | None, body: bytes) -> None:
-    """Compare a body with the digest that was signed, where one was (iceberg.md 3.4). Raises BadRequest."""
-    if verified is None:
-        return
-    if verified.presigned:
-        raise BadRequest("presigned URLs are not taken here, sign in the Authorization header")
-    payload = verified.payload
-    if payload.mode is PayloadMode.UNSIGNED or (not body and not payload.length and payload.sha256 == EMPTY_SHA256):
-        return
-    decoder = verified.decoder()
-    decoder.feed(body)
-    decoder.finish()
