@@ -26,12 +26,13 @@ class Writer:
     warehouse: str
     connection: HTTPConnection | None = field(default=None)
 
-    def send(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
+    def send(self, method: str, path: str, body: Any = None, **more: str) -> tuple[int, Any]:
         """Ask for a path below the warehouse. Raises Lost."""
         client = Client.root(self.server)
         data = b"" if body is None else json.dumps(body).encode()
         where = f"{PREFIX}/{self.warehouse}{path}"
         headers = client.signed(method, where, data, service="s3tables")
+        headers |= {name.replace("_", "-"): value for name, value in more.items()}
         if self.connection is None:
             self.connection = HTTPConnection(self.server.host, self.server.port, timeout=TIMEOUT_SECONDS)
         try:

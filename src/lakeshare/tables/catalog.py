@@ -22,6 +22,8 @@ from lakeshare.tables.records import NAMES, NAMESPACES, POINTERS, WAREHOUSES
 
 ENTRIES_KEPT = 4_096
 """Tables and views whose pointers are remembered until anything is committed."""
+PATH_CHARACTERS_KEPT = 512
+"""Longest path whose question is remembered."""
 LISTINGS_KEPT = 64
 """Namespaces whose whole listing is remembered, for tables and for views each."""
 MAX_WAREHOUSES = 10_000
@@ -37,7 +39,21 @@ class Listed:
         self.encoded: bytes | None = None
 
 
-_Entries = OrderedDict[tuple[str, Identifier, EntryKind], Found]
+class Memory:
+    """What a worker has found since anything was committed: tables and views by name, and questions by their path."""
+
+    __slots__ = ("asked", "entries")
+
+    def __init__(self) -> None:
+        self.entries: OrderedDict[tuple[str, Identifier, EntryKind], Found] = OrderedDict()
+        self.asked: OrderedDict[str, object] = OrderedDict()
+
+    def ask(self, path: str, question: object) -> None:
+        """Remember the question that a path asks; it may know no more than was read since this memory was given out."""
+        if len(path) <= PATH_CHARACTERS_KEPT:
+            self.asked[path] = question
+            if len(self.asked) > ENTRIES_KEPT:
+                self.asked.popitem(last=False)
 
 
 class Catalog:
@@ -47,7 +63,7 @@ class Catalog:
         self.state = state
         self._warehouses: Derived[Mapping[str, Warehouse]] = Derived(state, (WAREHOUSES.prefix,), _warehouses)
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        self._entries: _Entries = OrderedDict()
+        self._memory = Memory()
         self._newest: Cursor | None = None
         self._pulse = 0
         self._probe_at = float("-inf")
@@ -87,7 +103,7 @@ class Catalog:
     async def find(self, warehouse: Warehouse, identifier: Identifier, kind: EntryKind) -> Found | None:
         """Return a table or view by name, as new as anything that was answered; None where there is none."""
         key = warehouse.id, identifier, kind
-        entries = await self._remembered()
+        entries = (await self.memory()).entries
         if (held := entries.get(key)) is not None:
             return held
         found = await self.find_now(warehouse, identifier, kind)
@@ -97,16 +113,16 @@ class Catalog:
                 entries.popitem(last=False)
         return found
 
-    async def _remembered(self) -> _Entries:
+    async def memory(self) -> Memory:
         """Return what has been found since anything was committed; an older finding lands where nobody looks."""
         # Pulse and time are read before the place: what is found from then on may be newer than it, never older.
         pulse, now = self.state.pulse(), time.monotonic()
         if pulse != self._pulse or now >= self._probe_at:
             newest = await self.state.newest()
             if newest != self._newest:
-                self._entries, self._newest = OrderedDict(), newest
+                self._memory, self._newest = Memory(), newest
             self._pulse, self._probe_at = pulse, now + LOOK_SECONDS
-        return self._entries
+        return self._memory
 
     async def find_now(self, warehouse: Warehouse, identifier: Identifier, kind: EntryKind) -> Found | None:
         """Return a table or view by name as state has it; None where there is none of that kind."""

@@ -34,15 +34,13 @@ class CatalogTerritory:
 
     async def claims(self, needs: Sequence[Need]) -> Claims:
         """Return the claims over what a request needs. Raises AccessDenied."""
-        warehouses = await self._catalog.warehouses()
-        if not warehouses:
+        named = [(need, place) for need in needs if (place := bucket_and_key(need.resource)) is not None]
+        if not named or not (warehouses := await self._catalog.warehouses()):
             return NO_CLAIMS
         found: list[Claim] = []
-        for need in needs:
-            named = bucket_and_key(need.resource)
-            warehouse = None if named is None else warehouses.get(named[0])
-            if named is not None and warehouse is not None:
-                found += await self._over(need, warehouse, named[1])
+        for need, (bucket, key) in named:
+            if (warehouse := warehouses.get(bucket)) is not None:
+                found += await self._over(need, warehouse, key)
         return Claims(found) if found else NO_CLAIMS
 
     async def _over(self, need: Need, warehouse: Warehouse, key: str) -> list[Claim]:

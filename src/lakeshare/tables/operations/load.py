@@ -6,16 +6,24 @@ from lakeshare.identity.caller import Need
 from lakeshare.tables.model.targets import Target
 
 
-@dataclass(frozen=True, slots=True)
 class LoadTable:
-    """A table's metadata, with all snapshots or with those that branches and tags refer to."""
+    """A table's metadata, with all snapshots or with those that branches and tags refer to.
 
-    target: Target
-    mode: str
+    It is asked often, and remembered with what it needs; `told` is room for the ETag of its last answer without
+    credentials, behind what the answer said of the way to S3.
+    """
+
+    __slots__ = ("_needs", "mode", "target", "told")
+
+    def __init__(self, target: Target, mode: str) -> None:
+        self.target = target
+        self.mode = mode
+        self.told = ("", "")
+        self._needs = (target.need("GetTable"),)
 
     def requires(self) -> tuple[Need, ...]:
         """Say what the caller must be allowed."""
-        return (self.target.need("GetTable"),)
+        return self._needs
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,6 +45,11 @@ def identifiers(namespace: Namespace, listed: Listed, token: str | None) -> Resp
     return Response(200, [JSON], listed.encoded)
 
 
+def storage_mark(call: Call) -> str:
+    """Return what an ETag says of how S3 is reached."""
+    return f"{call.room.endpoint or call.origin}\n{call.room.region}"
+
+
 def storage_config(call: Call) -> dict[str, str]:
     """Return what a client needs to reach S3, apart from keys (iceberg.md 1.6)."""
     room = call.room
@@ -99,9 +104,12 @@ class Delegation:
         return await self.call.room.vendor.credentials(self.call.caller, self.place, writable=self.writable)
 
 
-def etag_of(uuid: str, pointer: Pointer, mode: str, delegation: Delegation) -> str:
-    """Return a load's ETag: it knows everything that the answer depends on, and not the table's name."""
-    parts = (uuid, pointer.metadata_location, pointer.metadata_etag, mode, delegation.mark, delegation.call.origin)
+def etag_of(uuid: str, pointer: Pointer, mode: str, *marks: str) -> str:
+    """Return a load's ETag: it knows everything that the answer depends on, and not the table's name.
+
+    `marks` are what it knows of the credentials and of the way to S3 in the answer.
+    """
+    parts = (uuid, pointer.metadata_location, pointer.metadata_etag, mode, *marks)
     return '"' + hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32] + '"'
 
 

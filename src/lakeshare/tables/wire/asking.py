@@ -73,4 +73,5 @@ def by(call: Call) -> str:
 
 def wants_credentials(call: Call) -> bool:
     """Say whether a client asks for credentials beside the metadata."""
-    return VENDED in [each.strip() for each in call.header(DELEGATION).split(",")]
+    header = call.header(DELEGATION)
+    return bool(header) and VENDED in [each.strip() for each in header.split(",")]
