@@ -14,12 +14,10 @@ from pathlib import Path
 
 from lakeshare.http.request import Block
 from lakeshare.storage.ids import new_pin
+from lakeshare.storage.local.appending import Appender
 from lakeshare.storage.local.layout import Layout, sync_folder
 
 ATTRIBUTE = "user.lakeshare"
-MAX_IOV = 1024
-"""IOV_MAX on Linux and macOS."""
-
 _UNNAMED = getattr(os, "O_TMPFILE", 0)
 _NO_UNNAMED = {errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOENT}
 _sync_data = getattr(os, "fdatasync", os.fsync)
@@ -33,14 +31,15 @@ class PendingBlob:
         self.id = new_pin(time.time_ns())
         self._name = ""
         self._descriptor = self._open()
+        self._appender = Appender(self._descriptor)
 
     def write(self, chunks: Sequence[Block]) -> None:
-        """Append bytes, all of them."""
-        for first in range(0, len(chunks), MAX_IOV):
-            self._write(chunks[first : first + MAX_IOV])
+        """Append bytes."""
+        self._appender.write(chunks)
 
     def publish(self, description: bytes) -> None:
         """Make the bytes durable, then give them their name, then make that durable."""
+        self._appender.finish()
         self._describe(description)
         _full_sync(self._descriptor)
         target = self._layout.path_of(self.id)
@@ -74,15 +73,6 @@ class PendingBlob:
                     raise
         self._name = f"{self._layout.temporary}/{os.getpid()}-{self.id.hex()}"
         return os.open(self._name, flags | os.O_CREAT | os.O_EXCL, 0o600)
-
-    def _write(self, chunks: Sequence[Block]) -> None:
-        wanted = sum(map(len, chunks))
-        written = os.writev(self._descriptor, chunks)
-        if written == wanted:
-            return
-        rest = memoryview(b"".join(chunks))[written:]
-        while rest:
-            rest = rest[os.write(self._descriptor, rest) :]
 
     def _describe(self, description: bytes) -> None:
         """Leave a note on the file from which an index could be rebuilt, where the file system keeps notes."""
