@@ -61,6 +61,12 @@ def properties_in(document: Document, name: str) -> Mapping[str, str]:
     return found
 
 
+def listed(document: Document, name: str) -> object:
+    """Return what a commit lists; null is empty, as what is missing is: iceberg-go sends it for no requirements."""
+    found = document.get(name)
+    return [] if found is None else found
+
+
 def documents_in(document: Document, name: str, limit: int) -> list[Document]:
     """Return a list of objects that must be there. Raises BadRequest."""
     found = document.get(name)

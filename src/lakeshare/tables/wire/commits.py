@@ -10,14 +10,14 @@ from lakeshare.tables.operations.commit import MAX_TABLES, Commit, TableChange, 
 from lakeshare.tables.room import Room
 from lakeshare.tables.wire import answers
 from lakeshare.tables.wire.asking import by, once_of, table_of, warehouse_of
-from lakeshare.tables.wire.bodies import Document, documents_in, identifier_in, read_document
+from lakeshare.tables.wire.bodies import Document, documents_in, identifier_in, listed, read_document
 from lakeshare.tables.wire.call import Call, Route
 from lakeshare.tables.wire.tables import loaded, moved
 
 
 def _change(target: Target, document: Document) -> TableChange:
-    requirements = parse_requirements(document.get("requirements", []))
-    return TableChange(target, requirements, parse_updates(document.get("updates", [])))
+    requirements = parse_requirements(listed(document, "requirements"))
+    return TableChange(target, requirements, parse_updates(listed(document, "updates")))
 
 
 async def _commit(call: Call) -> Commit:

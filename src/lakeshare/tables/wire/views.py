@@ -12,7 +12,7 @@ from lakeshare.tables.operations.load import EntryCall
 from lakeshare.tables.room import Room
 from lakeshare.tables.wire import answers
 from lakeshare.tables.wire.asking import by, namespace_of, once_of, paging_of, view_of, warehouse_of
-from lakeshare.tables.wire.bodies import identifier_in, read_document, text_in
+from lakeshare.tables.wire.bodies import identifier_in, listed, read_document, text_in
 from lakeshare.tables.wire.call import Call, Route
 from lakeshare.tables.wire.tables import (
     answer_drop,
@@ -60,8 +60,8 @@ async def _replace(call: Call) -> views.ReplaceView:
     document, target = read_document(call.body), await view_of(call)
     if document.get("identifier") is not None and identifier_in(document, "identifier") != target.identifier:
         raise BadRequest("the identifier of the request is not the view of its path")
-    requirements = parse_view_requirements(document.get("requirements", []))
-    updates = parse_view_updates(document.get("updates", []))
+    requirements = parse_view_requirements(listed(document, "requirements"))
+    updates = parse_view_updates(listed(document, "updates"))
     return views.ReplaceView(target, requirements, updates, by(call), once_of(call))
 
 
