@@ -104,6 +104,42 @@ def test_a_user_without_policies_gets_nowhere(server: LiveServer):
     )
 
 
+def answers(client: Client, **names: str) -> dict[str, tuple[int, str]]:
+    """Ask every route, with some names changed, and return status and message of each."""
+    found = {}
+    for route in CLOSED:
+        path = PREFIX + route.path.format(**NAMES | names)
+        path += f"?warehouse={names.get('warehouse', 'walls')}" if route.name == "GetConfig" else ""
+        body = BODIES.get(route.name, MAINTENANCE if route.method == "PUT" else None)
+        data = b"" if body is None else json.dumps(body).encode()
+        answer = client.raw(route.method, path, data, service="s3tables")
+        found[route.name] = answer.status, answer.json["error"]["message"] if answer.body else ""
+    return found
+
+
+def test_a_refusal_tells_nobody_what_is_there(server: LiveServer):
+    """Whoever may do nothing hears the same of a warehouse, a table and a view, whether or not they are there."""
+    curious = user(server, "curious")
+    there = answers(curious)
+    assert {status for status, _ in there.values()} == {403}
+    assert answers(curious, warehouse="ghost") == there
+    assert answers(curious, namespace="ghost") == there
+    assert answers(curious, table="ghost", view="ghost") == there
+    for path in ("/walls/namespaces/%00", "/ghost/namespaces/%00", "/walls/namespaces?pageSize=0"):
+        assert curious.raw("GET", PREFIX + path, service="s3tables").status == 400
+    assert "walls" not in curious.raw("GET", f"{PREFIX}/config", service="s3tables").json["error"]["message"]
+
+
+def test_whoever_may_is_told_that_a_warehouse_is_missing(server: LiveServer):
+    """A user with a right over a warehouse that is not there is told so, and a right over another tells nothing."""
+    tables = "arn:aws:s3tables:::bucket/ghost"
+    known = allowed(server, "of-ghost", {"Action": "s3tables:*", "Resource": [tables, f"{tables}/*"]})
+    found = answers(known, warehouse="ghost")
+    of_warehouses = {route.name for route in CLOSED if "{warehouse}" in route.path or route.name == "GetConfig"}
+    assert {name: found[name][0] for name in of_warehouses} == dict.fromkeys(of_warehouses, 404)
+    assert {status for status, _ in answers(known).values()} <= {403}
+
+
 def test_s3_alone_opens_no_table(server: LiveServer, lake: Lake):
     """A user with every right over S3 may read a table's files and write none of them, in or out of its location."""
     writer = user(server, "s3-writer", "readwrite")

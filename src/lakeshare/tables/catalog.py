@@ -81,6 +81,11 @@ class Catalog:
             raise NoSuchWarehouse(name)
         return found
 
+    async def asked(self, name: str) -> Warehouse:
+        """Return a warehouse as a request names it: one that is not there is nobody's, and holds nothing."""
+        found = (await self.warehouses()).get(name)
+        return Warehouse(name, "", "", 0, removing=True) if found is None else found
+
     async def namespace(self, warehouse: Warehouse, namespace: Namespace) -> Stored[NamespaceRecord] | None:
         """Return a namespace, if it is there."""
         return await NAMESPACES.get(self.state, *namespace_parts(warehouse, namespace))
@@ -126,6 +131,8 @@ class Catalog:
 
     async def find_now(self, warehouse: Warehouse, identifier: Identifier, kind: EntryKind) -> Found | None:
         """Return a table or view by name as state has it; None where there is none of that kind."""
+        if warehouse.removing:
+            return None
         name = await self.named(warehouse, identifier)
         if name is None or name.value.kind is not kind:
             return None

@@ -172,6 +172,14 @@ class CommitFailed(TablesError):
     kind = Kind.CONFLICT
 
 
+class OutOfTries(CommitFailed):
+    """Others changed the same tables again and again: a request that is sent again may well have its way."""
+
+
+class InMotion(AlreadyExists):
+    """A table or view was changed by others while it was to be changed: sent again, the request may have its way."""
+
+
 class CommitStateUnknown(TablesError):
     """It is not known whether a commit was applied."""
 
@@ -185,6 +193,15 @@ class NotOffered(TablesError):
     """The specification has it, this server has not."""
 
     kind = Kind.UNSUPPORTED
+
+
+class RefusedBefore(TablesError):
+    """A request with an idempotency key that was refused for good when it came first."""
+
+    def __init__(self, status: int, code: str, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+        self.code = code
 
 
 class KeyReused(TablesError):

@@ -16,16 +16,17 @@ from lakeshare.formats.iceberg.requirements import Requirement, check_requiremen
 from lakeshare.formats.iceberg.table import TableMetadata
 from lakeshare.formats.iceberg.updates import Update, apply_updates, create_from_updates, dropped_metadata_files
 from lakeshare.identity.caller import Need
-from lakeshare.state.errors import StateUnknown
+from lakeshare.state.errors import BadTransaction, OverLimit, StateUnknown
 from lakeshare.state.port import Applied, Expectation, Outcome, Repeated, Transaction
-from lakeshare.tables.errors import BadRequest, CommitFailed, CommitStateUnknown
+from lakeshare.tables.errors import BadRequest, CommitFailed, CommitStateUnknown, KeyReused, OutOfTries, RefusedBefore
 from lakeshare.tables.files import Written
 from lakeshare.tables.model.entries import EntryKind, Pointer
 from lakeshare.tables.model.places import metadata_file, new_location, table_place, version_of
 from lakeshare.tables.model.targets import Found, Target, missing, new_entry_need
 from lakeshare.tables.operations import publish
 from lakeshare.tables.operations.namespaces import location_of
-from lakeshare.tables.operations.receipts import Once, commit_once, is_done
+from lakeshare.tables.operations.receipts import Once, commit_once, facts_in, facts_of
+from lakeshare.tables.operations.tables import standing
 from lakeshare.tables.room import Room
 
 DEADLINE_SECONDS = 20.0
@@ -55,7 +56,7 @@ class TableChange:
 
     def requires(self) -> tuple[Need, ...]:
         """Say what the caller must be allowed: to change the table, or to make one."""
-        if self.creates and self.target.found is None:
+        if self.creates:
             return (new_entry_need("CreateTable", self.target.warehouse.name, EntryKind.TABLE, self.target.identifier),)
         return (self.target.need("UpdateTableMetadataLocation"),)
 
@@ -97,8 +98,8 @@ class Draft:
 async def commit(room: Room, call: Commit) -> Sequence[Step]:
     """Commit. Raises CommitFailed, BadRequest, NoSuchTable, AlreadyExists, CommitStateUnknown, and as formats do."""
     _check(call)
-    if await is_done(room.state, call.once):
-        return [await _standing(room, change) for change in call.changes]
+    if (facts := await facts_of(room.state, call.once)) is not None:
+        return [await _standing(room, change, facts) for change in call.changes]
     async with AsyncExitStack() as turns:
         for uuid in sorted({change.target.found.uuid for change in call.changes if change.target.found is not None}):
             await turns.enter_async_context(room.catalog.turn(uuid))
@@ -110,8 +111,11 @@ async def _until_applied(room: Room, call: Commit) -> Sequence[Step]:
     pause = FIRST_PAUSE_SECONDS
     for _ in range(MAX_ATTEMPTS):
         steps = await _steps(room, call)
-        if all(step.plan is None for step in steps):
+        if call.once is None and all(step.plan is None for step in steps):
             return steps
+        if (crossing := publish.crossing([step.plan for step in steps if step.plan is not None])) is not None:
+            await _discard(room, call, steps)
+            raise publish.place_taken(crossing)
         outcome = await _apply(room, call, steps)
         if isinstance(outcome, Applied):
             await _after(room, call, steps)
@@ -119,14 +123,16 @@ async def _until_applied(room: Room, call: Commit) -> Sequence[Step]:
         if isinstance(outcome, Repeated):
             # It was applied before: by another request of the same key, or by this one when its answer was lost. Then
             # the files are those that the pointers lead to, so none is discarded.
-            return [await _standing(room, each) for each in call.changes]
+            facts = facts_in(outcome.answer)
+            return [await _standing(room, each, facts) for each in call.changes]
         await _discard(room, call, steps)
         await _refuse_creations(room, steps, outcome.failed)
+        _refuse_moves(steps, outcome.failed)
         if time.monotonic() > deadline:
             break
         await asyncio.sleep(random.uniform(0, pause))  # noqa: S311 no secret hangs on it
         pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
-    raise CommitFailed("Cannot commit: others changed the table again and again, try again later")
+    raise OutOfTries("Cannot commit: others changed the table again and again, try again later")
 
 
 async def _steps(room: Room, call: Commit) -> list[Step]:
@@ -223,14 +229,20 @@ async def _apply(room: Room, call: Commit, steps: Sequence[Step]) -> Outcome:
     expect = tuple(dict.fromkeys(each for plan in plans for each in plan.expect))
     changes = tuple(each for plan in plans for each in plan.changes)
     try:
-        return await commit_once(room.state, Transaction(expect, changes), call.once)
+        return await commit_once(room.state, Transaction(expect, changes), call.once, *[step.uuid for step in steps])
     except StateUnknown:
         return await _looked_for(room, call, steps)
+    except (KeyReused, RefusedBefore, BadTransaction, OverLimit):
+        await _discard(room, call, steps)
+        raise
 
 
 async def _looked_for(room: Room, call: Commit, steps: Sequence[Step]) -> Outcome:
     """Look whether a commit was applied: its pointers then lead to files that no other commit has."""
-    step, change = next((step, change) for step, change in zip(steps, call.changes, strict=True) if step.plan)
+    pairs = zip(steps, call.changes, strict=True)
+    step, change = next(((step, change) for step, change in pairs if step.plan), (None, None))
+    if step is None or change is None:
+        raise CommitStateUnknown
     for _ in range(LOOKS):
         try:
             pointer = await room.catalog.pointer(change.target.warehouse, step.uuid)
@@ -265,13 +277,17 @@ async def _refuse_creations(room: Room, steps: Sequence[Step], failed: tuple[Exp
         raise publish.creation_refused(step.creation, failed, None if taken is None else taken.value.kind)
 
 
-async def _standing(room: Room, change: TableChange) -> Step:
-    """Return a table as it is now, for a request that had its effect before."""
-    target = change.target
-    found = await room.catalog.find_now(target.warehouse, target.identifier, EntryKind.TABLE)
-    if found is None:
-        raise missing(target.kind, target.identifier)
-    return Step(found.value, found.uuid)
+def _refuse_moves(steps: Sequence[Step], failed: tuple[Expectation, ...]) -> None:
+    """Raise where a table cannot have the place that it is to move to: that is no race to be run again."""
+    for step in steps:
+        if step.plan is not None and publish.is_taken(step.plan, failed):
+            raise publish.place_taken(step.pointer.location)
+
+
+async def _standing(room: Room, change: TableChange, facts: Sequence[str]) -> Step:
+    """Return a table as it is now, for a request that had its effect before. Raises CommitStateUnknown."""
+    made = await standing(room, change.target, facts)
+    return Step(made.pointer, made.uuid)
 
 
 def _check(call: Commit) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from lakeshare.identity.caller import Need
 from lakeshare.state.decide import decide
-from lakeshare.state.port import Conflict, Expectation, Transaction
+from lakeshare.state.port import Conflict, Expectation, Repeated, Transaction
 from lakeshare.tables.catalog import namespace_parts
 from lakeshare.tables.errors import BadRequest, NamespaceExists, NamespaceNotEmpty, NoSuchNamespace, Unprocessable
 from lakeshare.tables.model.entries import NamespaceRecord, Warehouse
@@ -13,7 +13,7 @@ from lakeshare.tables.model.names import Namespace, joined, shown
 from lakeshare.tables.model.paging import Paging, token_for
 from lakeshare.tables.model.places import namespace_location, table_place
 from lakeshare.tables.model.targets import namespace_need, warehouse_need
-from lakeshare.tables.operations.receipts import Once, commit_once, is_done
+from lakeshare.tables.operations.receipts import Once, commit_once, facts_in, facts_of, is_done
 from lakeshare.tables.records import NAMES, NAMESPACES, WAREHOUSES
 from lakeshare.tables.room import Room
 
@@ -40,9 +40,10 @@ class CreateNamespace:
 async def create_namespace(room: Room, call: CreateNamespace) -> Mapping[str, str]:
     """Make a namespace, and return its properties. Raises NamespaceExists, NoSuchNamespace, NoSuchWarehouse."""
     warehouse, namespace = call.warehouse, call.namespace
-    if await is_done(room.state, call.once):
-        return _shown(warehouse, namespace, (await room.catalog.the_namespace(warehouse, namespace)).value)
     record = NamespaceRecord(room.now_ms(), check_properties(call.properties, warehouse))
+    if await is_done(room.state, call.once):
+        held = await room.catalog.namespace(warehouse, namespace)
+        return _shown(warehouse, namespace, record if held is None else held.value)
     parts = namespace_parts(warehouse, namespace)
     expect: list[Expectation] = [WAREHOUSES.exists(warehouse.name), NAMESPACES.absent(*parts)]
     if namespace[:-1]:
@@ -159,24 +160,29 @@ async def update_properties(room: Room, call: UpdateProperties) -> Updated:
     """Change properties, all at once. Raises NoSuchNamespace, Unprocessable, BadRequest."""
     if both := sorted(set(call.removals) & call.updates.keys()):
         raise Unprocessable(f"Invalid namespace update: cannot set and remove {both[0]!r} at once")
-    done: list[Updated] = []
+    removals = tuple(dict.fromkeys(call.removals))
+    done: list[tuple[str, ...]] = []
 
     async def plan() -> Transaction:
         stored = await room.catalog.the_namespace(call.warehouse, call.namespace)
         held = dict(stored.value.properties)
-        removed = [name for name in dict.fromkeys(call.removals) if held.pop(name, None) is not None]
-        gone = [name for name in dict.fromkeys(call.removals) if name not in removed]
+        removed = tuple(str(at) for at, name in enumerate(removals) if held.pop(name, None) is not None)
         held.update(call.updates)
         record = replace(stored.value, properties=check_properties(held, call.warehouse))
-        done[:] = [Updated(tuple(call.updates), tuple(removed), tuple(gone))]
+        done[:] = [removed]
         put = NAMESPACES.put(record, *namespace_parts(call.warehouse, call.namespace))
-        return Transaction((stored.unchanged,), (put,), None if call.once is None else call.once.receipt)
+        return Transaction((stored.unchanged,), (put,), None if call.once is None else call.once.receipt(*removed))
 
-    if await is_done(room.state, call.once):
-        await plan()
-        return done[0]
-    await decide(room.state, plan)
-    return done[0]
+    facts = await facts_of(room.state, call.once)
+    if facts is None:
+        outcome = await decide(room.state, plan)
+        facts = facts_in(outcome.answer) if isinstance(outcome, Repeated) else done[0]
+    gone = {int(at) for at in facts}
+    return Updated(
+        tuple(call.updates),
+        tuple(name for at, name in enumerate(removals) if at in gone),
+        tuple(name for at, name in enumerate(removals) if at not in gone),
+    )
 
 
 def check_properties(properties: Mapping[str, str], warehouse: Warehouse) -> Mapping[str, str]:

@@ -5,21 +5,22 @@ metadata file, the line of its version log, and the job that a drop leaves.
 """
 
 import uuid as uuids
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from lakeshare.formats.iceberg.table import TableMetadata
 from lakeshare.formats.iceberg.view import ViewMetadata
 from lakeshare.state.keys import ordinal
-from lakeshare.state.port import Absent, Change, Empty, Exists, Expectation, Transaction
+from lakeshare.state.port import Absent, At, Change, Empty, Exists, Expectation, Put, Transaction
 from lakeshare.tables.catalog import namespace_parts
-from lakeshare.tables.errors import AlreadyExists, BadRequest, NoSuchNamespace, TablesError
+from lakeshare.tables.errors import AlreadyExists, BadRequest, NoSuchNamespace, NoSuchWarehouse, TablesError
 from lakeshare.tables.files import Written
 from lakeshare.tables.model.entries import EntryKind, Guarded, Located, Named, Pointer, Version, Warehouse
 from lakeshare.tables.model.jobs import JOBS, Job, JobKind
 from lakeshare.tables.model.names import Identifier, joined, shown
 from lakeshare.tables.model.places import Place, file_place, table_place
-from lakeshare.tables.model.targets import Found
+from lakeshare.tables.model.targets import Found, Target
 from lakeshare.tables.operations.jobs import new_job_id
 from lakeshare.tables.records import (
     LOCATIONS,
@@ -56,6 +57,11 @@ class Creation:
     by: str
     now_ms: int
     foreign: bool = False
+
+    @property
+    def target(self) -> Target:
+        """What it is to be found as."""
+        return Target(self.warehouse, self.identifier, self.kind, None)
 
     @property
     def uuid(self) -> str:
@@ -191,13 +197,37 @@ def replaced(gone: Plan, new: Plan) -> Transaction:
 def creation_refused(new: Creation, failed: tuple[Expectation, ...], taken: EntryKind | None) -> TablesError:
     """Say why a table or view could not appear; `taken` is what has its name, if something has."""
     identifier, warehouse = new.identifier, new.warehouse
+    if WAREHOUSES.exists(warehouse.name) in failed:
+        return NoSuchWarehouse(warehouse.name)
     if NAMES.absent(warehouse.id, joined(identifier.namespace), identifier.name) in failed:
         return name_taken(new.kind, taken or new.kind, identifier)
     if NAMESPACES.exists(*namespace_parts(warehouse, identifier.namespace)) in failed:
         return NoSuchNamespace(shown(identifier.namespace))
     if POINTERS.absent(warehouse.id, new.uuid) in failed:
         return AlreadyExists(f"a {new.kind.value} with the UUID {new.uuid} is in this warehouse already")
-    return BadRequest(f"the location {new.metadata.location} lies inside another table's, or around it")
+    return place_taken(new.metadata.location)
+
+
+def place_taken(location: str) -> BadRequest:
+    """Say that a place cannot be had."""
+    return BadRequest(f"the location {location} lies inside another table's, or around it")
+
+
+def crossing(plans: Sequence[Plan]) -> str | None:
+    """Return a location that plans of one transaction give to two tables, or that lies inside another's; else None."""
+    claims = [change.key for plan in plans for change in plan.changes if isinstance(change, Put)]
+    places = sorted(key for key in claims if key[: len(LOCATIONS.prefix)] == LOCATIONS.prefix)
+    for above, below in pairwise(places):
+        if below[: len(above)] == above:
+            return "/".join(map(str, below[len(LOCATIONS.prefix) :]))
+    return None
+
+
+def is_taken(plan: Plan, failed: tuple[Expectation, ...]) -> bool:
+    """Say whether a plan failed because another has the place that it leads to."""
+    places = (each for each in failed if each in plan.expect and not isinstance(each, At | Exists))
+    keys = (each.prefix if isinstance(each, Empty) else each.key for each in places)
+    return any(key[: len(LOCATIONS.prefix)] == LOCATIONS.prefix for key in keys)
 
 
 def name_taken(wanted: EntryKind, taken: EntryKind, identifier: Identifier) -> AlreadyExists:

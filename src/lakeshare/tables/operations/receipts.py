@@ -1,14 +1,23 @@
-"""Requests that may be sent again: an Idempotency-Key leaves a receipt in the transaction of its effect."""
+"""Requests that may be sent again: an Idempotency-Key leaves a receipt in the transaction of its effect.
+
+A receipt remembers what a repeat must know of the effect, or that the request was refused for good.
+"""
 
 from dataclasses import dataclass
 
+import orjson
+
 from lakeshare.state.errors import ReceiptReused, StateUnknown
-from lakeshare.state.port import Outcome, Receipt, State, Transaction
-from lakeshare.tables.errors import KeyReused
+from lakeshare.state.port import Outcome, Receipt, Repeated, State, Transaction
+from lakeshare.tables.errors import KeyReused, RefusedBefore
 
 ADVERTISED = "PT30M"
 LIFETIME_SECONDS = 3_600
 """Twice what is advertised (iceberg.md 1.10)."""
+MAX_TEXT_CHARACTERS = 4_096
+"""Of a refusal, as far as it is remembered."""
+_REFUSED = b"!"
+"""What the answer of a refusal begins with; no other does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,35 +28,74 @@ class Once:
     key: str
     digest: bytes
 
-    @property
-    def receipt(self) -> Receipt:
-        """What its transaction leaves."""
-        return Receipt(self.owner, self.key, self.digest, b"", LIFETIME_SECONDS)
+    def receipt(self, *facts: str) -> Receipt:
+        """Return what its transaction leaves, with the facts that a repeat is answered from."""
+        return self._receipt(orjson.dumps(facts))
+
+    def refusal(self, status: int, code: str, text: str) -> Receipt:
+        """Return what its refusal leaves."""
+        return self._receipt(_REFUSED + orjson.dumps((status, code, text[:MAX_TEXT_CHARACTERS])))
+
+    def _receipt(self, answer: bytes) -> Receipt:
+        return Receipt(self.owner, self.key, self.digest, answer, LIFETIME_SECONDS)
+
+
+async def facts_of(state: State, once: Once | None) -> tuple[str, ...] | None:
+    """Return the facts of a request that had its effect already; None for one that has not.
+
+    Raises KeyReused, RefusedBefore.
+    """
+    if once is None:
+        return None
+    kept = await state.receipt(once.owner, once.key)
+    if kept is None:
+        return None
+    if kept.digest != once.digest:
+        raise KeyReused(once.key)
+    return facts_in(kept.answer)
 
 
 async def is_done(state: State, once: Once | None) -> bool:
-    """Say whether a request had its effect already. Raises KeyReused."""
-    if once is None:
-        return False
-    kept = await state.receipt(once.owner, once.key)
-    if kept is None:
-        return False
-    if kept.digest != once.digest:
-        raise KeyReused(once.key)
-    return True
+    """Say whether a request had its effect already. Raises KeyReused, RefusedBefore."""
+    return await facts_of(state, once) is not None
 
 
-async def commit_once(state: State, transaction: Transaction, once: Once | None) -> Outcome:
-    """Commit with the receipt of a request. Raises KeyReused, and what commit raises.
+def facts_in(answer: bytes) -> tuple[str, ...]:
+    """Read the facts of a receipt. Raises RefusedBefore where it is that of a refusal."""
+    if answer.startswith(_REFUSED):
+        raise RefusedBefore(*orjson.loads(answer[len(_REFUSED) :]))
+    return tuple(orjson.loads(answer)) if answer else ()
 
-    With a receipt a lost answer is asked for again: the transaction is applied once at most.
+
+async def commit_once(state: State, transaction: Transaction, once: Once | None, *facts: str) -> Outcome:
+    """Commit with the receipt of a request. Raises KeyReused, RefusedBefore, and what commit raises.
+
+    With a receipt a lost answer is asked for again: the transaction is applied once at most. After KeyReused and
+    RefusedBefore it is certain that it was not applied.
     """
     if once is None:
         return await state.commit(transaction)
-    kept = Transaction(transaction.expect, transaction.changes, once.receipt, transaction.note)
+    kept = Transaction(transaction.expect, transaction.changes, once.receipt(*facts), transaction.note)
     try:
-        return await state.commit(kept)
+        outcome = await _committed(state, kept)
     except ReceiptReused:
         raise KeyReused(once.key) from None
+    if isinstance(outcome, Repeated):
+        facts_in(outcome.answer)
+    return outcome
+
+
+async def refuse_once(state: State, refusal: Receipt) -> bool:
+    """Remember that a request was refused for good; return whether another with its key was ended before it."""
+    try:
+        outcome = await _committed(state, Transaction(receipt=refusal))
+    except (ReceiptReused, StateUnknown):
+        return False  # It is told all the same; a repeat is tried again.
+    return isinstance(outcome, Repeated)
+
+
+async def _committed(state: State, transaction: Transaction) -> Outcome:
+    try:
+        return await state.commit(transaction)
     except StateUnknown:
-        return await state.commit(kept)
+        return await state.commit(transaction)

@@ -1,6 +1,7 @@
 """Tables: making, staging, registering, renaming and dropping them; views are renamed and dropped the same way."""
 
 import uuid as uuids
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lakeshare.formats.iceberg.creating import CreateTable as NewTable
@@ -8,8 +9,16 @@ from lakeshare.formats.iceberg.creating import new_table
 from lakeshare.formats.iceberg.table import TableMetadata, parse_table
 from lakeshare.formats.iceberg.view import ViewMetadata, parse_view
 from lakeshare.identity.caller import Need
-from lakeshare.state.port import Applied, Conflict, Transaction
-from lakeshare.tables.errors import AlreadyExists, BadRequest, NoSuchNamespace
+from lakeshare.state.port import Conflict, Repeated, Transaction
+from lakeshare.tables.errors import (
+    AlreadyExists,
+    BadRequest,
+    CommitStateUnknown,
+    InMotion,
+    KeyReused,
+    NoSuchNamespace,
+    RefusedBefore,
+)
 from lakeshare.tables.files import Metadata
 from lakeshare.tables.model.entries import EntryKind, Pointer, Warehouse
 from lakeshare.tables.model.names import Identifier, shown
@@ -17,7 +26,7 @@ from lakeshare.tables.model.places import file_place, metadata_file, new_locatio
 from lakeshare.tables.model.targets import Target, missing, new_entry_need
 from lakeshare.tables.operations import publish
 from lakeshare.tables.operations.namespaces import location_of
-from lakeshare.tables.operations.receipts import Once, commit_once, is_done
+from lakeshare.tables.operations.receipts import Once, commit_once, facts_in, facts_of, is_done
 from lakeshare.tables.room import Room
 
 RENAME_ATTEMPTS = 16
@@ -56,8 +65,8 @@ class Made:
 async def create_table(room: Room, call: CreateTable) -> Made | Draft:
     """Make a table, or a draft. Raises NoSuchNamespace, AlreadyExists, BadRequest, and as formats do."""
     warehouse, identifier = call.warehouse, call.identifier
-    if await is_done(room.state, call.once):
-        return await standing(room, warehouse, identifier, EntryKind.TABLE)
+    if (facts := await facts_of(room.state, call.once)) is not None:
+        return await standing(room, Target(warehouse, identifier, EntryKind.TABLE, None), facts)
     uuid, now_ms = str(uuids.uuid4()), room.now_ms()
     location = await location_for(room, warehouse, identifier, call.new.location, uuid)
     if (taken := await room.catalog.named(warehouse, identifier)) is not None:
@@ -86,29 +95,41 @@ async def publish_new(  # noqa: PLR0913 - what appears has as many sides
     name = metadata_file(metadata.location, metadata.properties, 0, str(uuids.uuid4()), warehouse.bucket)
     written = await room.files.write(name, metadata)
     new = publish.Creation(warehouse, identifier, kind, metadata, written, by, room.now_ms())
-    made = await _appear(room, new, once)
-    # A request that had its effect before may be this very one, whose answer was lost: its file is kept.
-    return made or await standing(room, warehouse, identifier, kind)
+    return await _appear(room, new, once)
 
 
-async def _appear(room: Room, new: publish.Creation, once: Once | None) -> Made | None:
-    """Commit a creation; None where the request had its effect before."""
+async def _appear(room: Room, new: publish.Creation, once: Once | None) -> Made:
+    """Commit a creation. Where the request had its effect before that may have been this very one: its file is kept."""
     plan = publish.create(new)
-    outcome = await commit_once(room.state, Transaction(plan.expect, plan.changes), once)
+    try:
+        outcome = await commit_once(room.state, Transaction(plan.expect, plan.changes), once, new.uuid)
+    except (KeyReused, RefusedBefore):
+        await _discard(room, new)
+        raise
     if isinstance(outcome, Conflict):
-        if not new.foreign:
-            await room.files.discard((new.written.location,), new.warehouse.bucket)
+        await _discard(room, new)
         await room.catalog.warehouse(new.warehouse.name)
         taken = await room.catalog.named(new.warehouse, new.identifier)
         raise publish.creation_refused(new, outcome.failed, None if taken is None else taken.value.kind)
-    return Made(new.uuid, plan.pointer) if isinstance(outcome, Applied) else None
+    if isinstance(outcome, Repeated):
+        return await standing(room, new.target, facts_in(outcome.answer))
+    return Made(new.uuid, plan.pointer)
 
 
-async def standing(room: Room, warehouse: Warehouse, identifier: Identifier, kind: EntryKind) -> Made:
-    """Return a table or view as it is now, for a request that had its effect before."""
-    found = await room.catalog.find_now(warehouse, identifier, kind)
-    if found is None:
-        raise missing(kind, identifier)
+async def _discard(room: Room, new: publish.Creation) -> None:
+    if not new.foreign:
+        await room.files.discard((new.written.location,), new.warehouse.bucket)
+
+
+async def standing(room: Room, target: Target, facts: Sequence[str]) -> Made:
+    """Return a table or view as it is now, for a request that had its effect before. Raises CommitStateUnknown.
+
+    It must still be the one of the UUID that the request left. One that was dropped or renamed since is no reason to
+    say that nothing was done: clients would remove the files that it refers to.
+    """
+    found = await room.catalog.find_now(target.warehouse, target.identifier, target.kind)
+    if found is None or found.uuid not in facts:
+        raise CommitStateUnknown
     return Made(found.uuid, found.value)
 
 
@@ -137,8 +158,8 @@ async def register(room: Room, call: Register) -> Made:
     """Give a name to a metadata file. Raises MetadataFileMissing, AlreadyExists, NoSuchNamespace, BadRequest."""
     target = call.target
     warehouse, identifier, kind = target.warehouse, target.identifier, target.kind
-    if await is_done(room.state, call.once):
-        return await standing(room, warehouse, identifier, kind)
+    if (facts := await facts_of(room.state, call.once)) is not None:
+        return await standing(room, target, facts)
     await room.catalog.the_namespace(warehouse, identifier.namespace)
     taken = await room.catalog.named(warehouse, identifier)
     if taken is not None and (taken.value.kind is not kind or not call.overwrite):
@@ -149,8 +170,7 @@ async def register(room: Room, call: Register) -> Made:
     new = publish.Creation(warehouse, identifier, kind, metadata, written, call.by, room.now_ms(), foreign=True)
     if taken is not None:
         return await _overwrite(room, call, new)
-    made = await _appear(room, new, call.once)
-    return made or await standing(room, warehouse, identifier, kind)
+    return await _appear(room, new, call.once)
 
 
 async def _overwrite(room: Room, call: Register, new: publish.Creation) -> Made:
@@ -165,10 +185,11 @@ async def _overwrite(room: Room, call: Register, new: publish.Creation) -> Made:
     else:
         transaction = publish.replaced(publish.drop(found, call.by, new.now_ms, purge=False), publish.create(new))
         plan = publish.create(new)
-    outcome = await commit_once(room.state, transaction, call.once)
+    outcome = await commit_once(room.state, transaction, call.once, new.uuid)
     if isinstance(outcome, Conflict):
-        raise AlreadyExists(f"{call.target.identifier} was changed meanwhile: try again")
-    return await standing(room, new.warehouse, new.identifier, new.kind)
+        raise InMotion(f"{call.target.identifier} was changed meanwhile: try again")
+    facts = facts_in(outcome.answer) if isinstance(outcome, Repeated) else (new.uuid,)
+    return await standing(room, new.target, facts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +230,7 @@ async def rename(room: Room, call: Rename) -> None:
         plan = publish.rename(found, to)
         if not isinstance(await commit_once(room.state, Transaction(plan.expect, plan.changes), call.once), Conflict):
             return
-    raise AlreadyExists(f"{before}Others changed it again and again: try again")
+    raise InMotion(f"{before}Others changed it again and again: try again")
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +262,7 @@ async def drop(room: Room, call: Drop) -> None:
         plan = publish.drop(found, call.by, room.now_ms(), purge=call.purge)
         if not isinstance(await commit_once(room.state, Transaction(plan.expect, plan.changes), call.once), Conflict):
             return
-    raise AlreadyExists(f"{target.identifier} was changed again and again: try again")
+    raise InMotion(f"{target.identifier} was changed again and again: try again")
 
 
 def _check_purge(metadata: TableMetadata, target: Target) -> None:

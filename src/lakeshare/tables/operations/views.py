@@ -17,7 +17,7 @@ from lakeshare.formats.iceberg.view_updates import (
 from lakeshare.identity.caller import Need
 from lakeshare.state.errors import StateUnknown
 from lakeshare.state.port import Conflict, Repeated, Transaction
-from lakeshare.tables.errors import CommitFailed, CommitStateUnknown
+from lakeshare.tables.errors import CommitStateUnknown, KeyReused, OutOfTries, RefusedBefore
 from lakeshare.tables.model.entries import EntryKind, Warehouse
 from lakeshare.tables.model.names import Identifier
 from lakeshare.tables.model.places import metadata_file, table_place, version_of
@@ -30,7 +30,7 @@ from lakeshare.tables.operations.commit import (
     MAX_ATTEMPTS,
     current,
 )
-from lakeshare.tables.operations.receipts import Once, commit_once, is_done
+from lakeshare.tables.operations.receipts import Once, commit_once, facts_in, facts_of
 from lakeshare.tables.operations.tables import Made, location_for, publish_new, standing
 from lakeshare.tables.room import Room
 
@@ -53,8 +53,8 @@ class CreateView:
 async def create_view(room: Room, call: CreateView) -> Made:
     """Make a view. Raises NoSuchNamespace, AlreadyExists, BadRequest, and as formats do."""
     warehouse, identifier = call.warehouse, call.identifier
-    if await is_done(room.state, call.once):
-        return await standing(room, warehouse, identifier, EntryKind.VIEW)
+    if (facts := await facts_of(room.state, call.once)) is not None:
+        return await standing(room, Target(warehouse, identifier, EntryKind.VIEW, None), facts)
     uuid = str(uuids.uuid4())
     location = await location_for(room, warehouse, identifier, call.new.location, uuid)
     if (taken := await room.catalog.named(warehouse, identifier)) is not None:
@@ -81,8 +81,8 @@ class ReplaceView:
 async def replace_view(room: Room, call: ReplaceView) -> Made:
     """Replace a view. Raises NoSuchView, CommitFailed, CommitStateUnknown, and as formats do."""
     target = call.target
-    if await is_done(room.state, call.once):
-        return await standing(room, target.warehouse, target.identifier, EntryKind.VIEW)
+    if (facts := await facts_of(room.state, call.once)) is not None:
+        return await standing(room, target, facts)
     async with room.catalog.turn(target.entry().uuid):
         deadline = time.monotonic() + DEADLINE_SECONDS
         pause = FIRST_PAUSE_SECONDS
@@ -94,7 +94,7 @@ async def replace_view(room: Room, call: ReplaceView) -> Made:
                 break
             await asyncio.sleep(random.uniform(0, pause))  # noqa: S311 no secret hangs on it
             pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
-    raise CommitFailed("Cannot commit: others changed the view again and again, try again later")
+    raise OutOfTries("Cannot commit: others changed the view again and again, try again later")
 
 
 async def _tried(room: Room, call: ReplaceView) -> Made | None:
@@ -112,17 +112,22 @@ async def _tried(room: Room, call: ReplaceView) -> Made | None:
     written = await room.files.write(name, new)
     plan = publish.move(found, base, new, written, by=call.by, now_ms=now_ms)
     try:
-        outcome = await commit_once(room.state, Transaction(plan.expect, plan.changes), call.once)
+        outcome = await commit_once(room.state, Transaction(plan.expect, plan.changes), call.once, found.uuid)
     except StateUnknown:
         pointer = await room.catalog.pointer(found.warehouse, found.uuid)
         if pointer is None or pointer.value.metadata_location != written.location:
             raise CommitStateUnknown from None
         return Made(found.uuid, plan.pointer)
+    except (KeyReused, RefusedBefore):
+        await room.files.discard((written.location,), found.warehouse.bucket)
+        raise
     if isinstance(outcome, Conflict):
         await room.files.discard((written.location,), found.warehouse.bucket)
         if await room.catalog.pointer(found.warehouse, found.uuid) is None:
             raise missing(EntryKind.VIEW, call.target.identifier)
+        if publish.is_taken(plan, outcome.failed):
+            raise publish.place_taken(new.location)
         return None
     if isinstance(outcome, Repeated):
-        return await standing(room, found.warehouse, call.target.identifier, EntryKind.VIEW)
+        return await standing(room, call.target, facts_in(outcome.answer))
     return Made(found.uuid, plan.pointer)

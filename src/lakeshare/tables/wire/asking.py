@@ -18,8 +18,8 @@ VENDED = "vended-credentials"
 
 
 async def warehouse_of(call: Call) -> Warehouse:
-    """Return the warehouse of a path. Raises NoSuchWarehouse."""
-    return await call.room.catalog.warehouse(call.names["warehouse"])
+    """Return the warehouse of a path, whether or not it is there: that is told to whom it may be told, later."""
+    return await call.room.catalog.asked(call.names["warehouse"])
 
 
 def namespace_of(call: Call) -> Namespace:
@@ -28,13 +28,13 @@ def namespace_of(call: Call) -> Namespace:
 
 
 async def table_of(call: Call) -> Target:
-    """Look up the table of a path. Raises NoSuchWarehouse, BadRequest."""
+    """Look up the table of a path. Raises BadRequest."""
     identifier = Identifier(namespace_of(call), check_name(call.names["table"]))
     return await call.room.catalog.target(await warehouse_of(call), identifier, EntryKind.TABLE)
 
 
 async def view_of(call: Call) -> Target:
-    """Look up the view of a path. Raises NoSuchWarehouse, BadRequest."""
+    """Look up the view of a path. Raises BadRequest."""
     identifier = Identifier(namespace_of(call), check_name(call.names["view"]))
     return await call.room.catalog.target(await warehouse_of(call), identifier, EntryKind.VIEW)
 

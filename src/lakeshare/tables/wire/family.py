@@ -12,10 +12,11 @@ from lakeshare.identity.gate import Admission
 from lakeshare.identity.wire.answer import identified
 from lakeshare.identity.wire.proof import check_body
 from lakeshare.tables.gate import SERVICES
+from lakeshare.tables.operations.receipts import Once, refuse_once
 from lakeshare.tables.room import Room
 from lakeshare.tables.wire import oauth
 from lakeshare.tables.wire.call import Call, Route
-from lakeshare.tables.wire.faults import encode_fault, fault_of, text_of
+from lakeshare.tables.wire.faults import encode_fault, fault_of, is_final, text_of
 from lakeshare.tables.wire.routes import PREFIX, find
 
 EARLY_LIMIT_BYTES = 4 * 1024 * 1024
@@ -78,7 +79,26 @@ class CatalogMatch:
         """Do it, and write the answer."""
         if self.call is None:
             raise RuntimeError("performed before it was decoded")
-        return await self.route.answer(self.room, self.call, operation)
+        if (warehouse := self.names.get("warehouse")) is not None:
+            await self.room.catalog.warehouse(warehouse)
+        once = getattr(operation, "once", None)
+        if once is None:
+            return await self.route.answer(self.room, self.call, operation)
+        return await self._once(operation, self.call, once)
+
+    async def _once(self, operation: Any, call: Call, once: Once) -> Response:
+        """Do what has an idempotency key; a refusal that is final is remembered as an effect would be."""
+        try:
+            return await self.route.answer(self.room, call, operation)
+        except LakeshareError as error:
+            if not is_final(error):
+                raise
+            fault = fault_of(error)
+            refusal = once.refusal(fault.status, fault.code, text_of(error))
+            if not await refuse_once(self.room.state, refusal):
+                raise
+        # Another request with the same key was ended meanwhile: it is answered as that one was.
+        return await self.route.answer(self.room, call, operation)
 
 
 class CatalogFamily:

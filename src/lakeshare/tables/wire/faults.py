@@ -49,6 +49,9 @@ FAULTS: dict[type[LakeshareError], Fault] = {
     errors.CommitFailed: _FAILED,
     errors.CommitStateUnknown: Fault("CommitStateUnknownException", 500),
     errors.NotOffered: _UNSUPPORTED,
+    errors.OutOfTries: _FAILED,
+    errors.InMotion: _EXISTS,
+    errors.RefusedBefore: _BAD,
     errors.KeyReused: _BAD,
     formats.InvalidMetadata: _ARGUMENT,
     formats.Unsupported: _BAD,
@@ -78,18 +81,44 @@ BY_KIND = {
     Kind.INTERNAL: _INTERNAL,
 }
 
+_FINAL_STATUSES = frozenset({400, 404, 406, 409, 422})
+"""Of refusals that are final (the specification's Idempotency-Key): neither 5xx, nor what depends on who asks now."""
+_PASSING = (
+    errors.OutOfTries,
+    errors.InMotion,
+    errors.MetadataFileMissing,
+    errors.RefusedBefore,
+    errors.KeyReused,
+)
 _TOLD = (errors.CommitStateUnknown, errors.MetadataFileChanged)
 
 
 def fault_of(error: LakeshareError) -> Fault:
-    """Return an error's type and status; one that the table does not name is said by its kind."""
+    """Return an error's type and status; one that the table does not name is said by its kind.
+
+    A request that was refused before is refused as it was then.
+    """
+    if isinstance(error, errors.RefusedBefore):
+        return Fault(error.code, error.status)
     return FAULTS.get(type(error)) or BY_KIND[error.kind]
 
 
 def text_of(error: LakeshareError) -> str:
-    """Return what is said of an error; a failure of the server's own says nothing of its inside."""
+    """Return what is said of an error; a failure of the server's own says nothing of its inside.
+
+    A refusal does not name the resource as the audit log does: its UUID would say that a table is there.
+    """
+    if isinstance(error, identity.AccessDenied):
+        return f"not allowed: {error.action}"
     text = INTERNAL_TEXT if error.kind is Kind.INTERNAL and not isinstance(error, _TOLD) else error.message
     return text.encode("utf-8", "replace").decode()
+
+
+def is_final(error: LakeshareError) -> bool:
+    """Say whether the request that was refused would be refused again: then a repeat of it is told the same."""
+    if isinstance(error, _PASSING) or not isinstance(error, errors.TablesError | formats.IcebergError):
+        return False
+    return fault_of(error).status in _FINAL_STATUSES
 
 
 def encode_fault(error: LakeshareError, fault: Fault) -> Response:
