@@ -4,7 +4,6 @@ import asyncio
 
 import pytest
 
-from lakeshare.identity.directory import Plan
 from lakeshare.sharing.errors import (
     AddressRefused,
     CredentialExpired,
@@ -20,6 +19,7 @@ from lakeshare.sharing.operations.recipients import UpdateRecipient
 from lakeshare.sharing.operations.shares import ShareCall, UpdateShare
 from lakeshare.sharing.operations.shown import DELETE
 from lakeshare.sharing.operations.tokens import TokenCall
+from lakeshare.state.epoch import Plan
 from lakeshare.state.export import Summary, exported
 from tests.sharing.estate import DAY, Estate
 

@@ -12,7 +12,6 @@ from typing import TypeVar
 
 from lakeshare.identity.arns import user_arn
 from lakeshare.identity.caller import Caller, CallerKind, Need
-from lakeshare.identity.directory import Plan
 from lakeshare.identity.directory_errors import Escalation, NameTaken, NoSuchAccessKey, NoSuchUser, TooMany
 from lakeshare.identity.names import (
     ACCOUNT_PREFIX,
@@ -28,6 +27,7 @@ from lakeshare.identity.records import ACCOUNTS, ROOT, ServiceAccount, place_of_
 from lakeshare.identity.register import MAX_LINE, Standing, earliest
 from lakeshare.identity.view import View
 from lakeshare.settings import Secret
+from lakeshare.state.epoch import Plan
 
 T = TypeVar("T")
 MAX_ACCOUNTS_OF_USER = 500

@@ -5,31 +5,19 @@ planned on one moment and committed only if no identity has changed since, so th
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 from lakeshare.identity.caller import Caller
-from lakeshare.identity.records import EPOCH, IDENTITY
+from lakeshare.identity.records import EPOCH
 from lakeshare.identity.register import Register
 from lakeshare.identity.vault import Vault
 from lakeshare.identity.view import RootKey, View, sealer_of
 from lakeshare.settings import Secret
-from lakeshare.state.decide import decide
 from lakeshare.state.derived import Derived
-from lakeshare.state.errors import Contended
-from lakeshare.state.keys import Key
-from lakeshare.state.port import Change, Put, Record, State, Transaction
+from lakeshare.state.epoch import Plan
+from lakeshare.state.port import Absent, At, State
 
 T = TypeVar("T")
-_READ_ATTEMPTS = 8
-
-
-@dataclass(frozen=True, slots=True)
-class Plan(Generic[T]):
-    """Changes of identities, and what to answer once they are made."""
-
-    changes: tuple[Change, ...]
-    answer: T
 
 
 class Directory:
@@ -39,7 +27,7 @@ class Directory:
         self._state = state
         self._vault = vault
         self._root = root
-        self._derived = Derived(state, (IDENTITY,), self._read)
+        self._derived = Derived(state, (EPOCH.prefix,), self._read)
 
     def at_hand(self) -> View | None:
         """Return all identities as of the newest commit, if that needs no question to state."""
@@ -64,31 +52,13 @@ class Directory:
 
     async def change(self, plan: Callable[[View], Plan[T]]) -> T:
         """Make the changes that a plan asks for, planning again when others came between. Raises Contended."""
-        planned: list[Plan[T]] = []
 
-        async def transaction() -> Transaction:
+        async def planned() -> tuple[At | Absent, Plan[T]]:
             view = await self.current()
-            planned[:] = [plan(view)]
-            return Transaction((view.register.unchanged,), (*planned[0].changes, Put(EPOCH, b"")))
+            return view.register.unchanged, plan(view)
 
-        await decide(self._state, transaction)
-        return planned[0].answer
+        return await EPOCH.change(self._state, planned)
 
     async def _read(self, state: State) -> View:
-        for _ in range(_READ_ATTEMPTS):
-            before = (await state.get((EPOCH,)))[EPOCH]
-            records = await _records(state)
-            if (await state.get((EPOCH,)))[EPOCH] == before:
-                register = Register(records, before)
-                return View(register, self._vault, self._root, sealer_of(register, self._vault))
-        raise Contended(_READ_ATTEMPTS, (EPOCH,))
-
-
-async def _records(state: State) -> dict[Key, Record]:
-    records: dict[Key, Record] = {}
-    after: Key | None = None
-    while True:  # ends with the last page: each page begins after the one before
-        page = await state.scan(IDENTITY, after)
-        records.update((record.key, record) for record in page.records)
-        if (after := page.next_after) is None:
-            return records
+        register = Register(*await EPOCH.read(state))
+        return View(register, self._vault, self._root, sealer_of(register, self._vault))

@@ -2,13 +2,13 @@
 
 from dataclasses import replace
 
-from lakeshare.identity.directory import Plan
 from lakeshare.identity.directory_errors import GroupNotEmpty, NoSuchGroup, TooMany
 from lakeshare.identity.names import check_group
 from lakeshare.identity.records import GROUPS, USERS, Group, User
 from lakeshare.identity.users import existing as existing_user
 from lakeshare.identity.users import joined
 from lakeshare.identity.view import View
+from lakeshare.state.epoch import Plan
 
 MAX_GROUPS = 10_000
 MAX_GROUPS_OF_USER = 32

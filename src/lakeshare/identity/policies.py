@@ -2,13 +2,13 @@
 
 from dataclasses import replace
 
-from lakeshare.identity.directory import Plan
 from lakeshare.identity.directory_errors import NoSuchPolicy, PolicyBuiltIn, PolicyInUse, TooMany
 from lakeshare.identity.names import check_policy
 from lakeshare.identity.policy.builtin import BUILT_IN
 from lakeshare.identity.policy.parse import parse_policy
 from lakeshare.identity.records import POLICIES, NamedPolicy
 from lakeshare.identity.view import View
+from lakeshare.state.epoch import Plan
 
 MAX_POLICIES = 10_000
 

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
+from lakeshare.state.epoch import Epoch
 from lakeshare.state.keyspace import Keyspace
 
-IDENTITY = ("identity",)
-EPOCH = ("identity", "epoch")
+EPOCH = Epoch(("identity",), ("identity", "epoch"))
 """Written by every change of identities, so that each change knows that no other came between."""
 
 ROOT = ":root"

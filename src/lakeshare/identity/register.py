@@ -65,7 +65,7 @@ class Register:
     @property
     def unchanged(self) -> At | Absent:
         """Expect that no identity has changed since."""
-        return Absent(EPOCH) if self._epoch is None else At(EPOCH, self._epoch.generation)
+        return EPOCH.unchanged(self._epoch)
 
     def user(self, name: str) -> User | None:
         """Return a user."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from lakeshare.identity.arns import user_arn
 from lakeshare.identity.caller import Caller, Need
-from lakeshare.identity.directory import Directory, Plan
+from lakeshare.identity.directory import Directory
 from lakeshare.identity.directory_errors import BadDuration, Escalation, TooMany
 from lakeshare.identity.errors import AccessKeyUnknown
 from lakeshare.identity.names import SESSION_PREFIX, check_session, new_access_key, new_secret
@@ -24,6 +24,7 @@ from lakeshare.identity.session_tokens import (
 from lakeshare.identity.vending import MAX_VENDED_POLICY_BYTES, Scope, policy_for
 from lakeshare.identity.view import BEARER, View
 from lakeshare.settings import Secret
+from lakeshare.state.epoch import Plan
 from lakeshare.state.errors import Contended
 
 MAX_SESSION_KEYS = 4

@@ -2,12 +2,12 @@
 
 from dataclasses import replace
 
-from lakeshare.identity.directory import Plan
 from lakeshare.identity.directory_errors import NameTaken, NoSuchPolicy, NoSuchUser, TooMany
 from lakeshare.identity.names import check_secret, check_user, new_uid
 from lakeshare.identity.records import ACCOUNTS, ROOT, ROOTS, USERS, RootRecord, User, place_of_user
 from lakeshare.identity.view import View
 from lakeshare.settings import Secret
+from lakeshare.state.epoch import Plan
 
 MAX_USERS = 100_000
 MAX_POLICIES = 32  # attached to one user or group

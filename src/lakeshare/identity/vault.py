@@ -91,6 +91,10 @@ class Vault:
         except (InvalidTag, ValueError):
             raise SecretUnreadable(place) from None
 
+    def seal_again(self, sealed: bytes, place: str) -> bytes:
+        """Encrypt what was sealed for this place by the newest key. Raises SecretUnreadable."""
+        return self.seal(self.open(sealed, place), place)
+
     def is_newest(self, sealed: bytes) -> bool:
         """Whether the newest key sealed this, so that the older ones are not needed for it."""
         return sealed[1:_HEAD_BYTES] == self._newest

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from lakeshare.sharing.model.recipients import Activation, OAuthClient, Recipient, Token
 from lakeshare.sharing.model.shares import Schema, Share
 from lakeshare.sharing.model.sources import RemoteSource
+from lakeshare.state.epoch import Epoch
 from lakeshare.state.keyspace import Keyspace
 
-SHARING = ("sharing",)
-EPOCH = ("sharing", "epoch")
+EPOCH = Epoch(("sharing",), ("sharing", "epoch"))
 """Written by every change of sharing, so that each change knows that no other came between."""
 
 

@@ -74,7 +74,7 @@ class View:
     @property
     def unchanged(self) -> At | Absent:
         """Expect that nothing of sharing has changed since."""
-        return Absent(EPOCH) if self._epoch is None else At(EPOCH, self._epoch.generation)
+        return EPOCH.unchanged(self._epoch)
 
     def still_true(self, records: Mapping[Key, Record]) -> dict[Key, object]:
         """Return what was decoded of records that are the same now."""

@@ -8,10 +8,10 @@ from lakeshare.identity import accounts
 from lakeshare.identity.accounts import AccountUpdate, MadeAccount, NewAccount
 from lakeshare.identity.arns import user_arn
 from lakeshare.identity.caller import Caller, Need
-from lakeshare.identity.directory import Plan
 from lakeshare.identity.directory_errors import NoSuchAccessKey, NoSuchUser
 from lakeshare.identity.records import ROOT, ServiceAccount
 from lakeshare.identity.view import View
+from lakeshare.state.epoch import Plan
 
 ANYONE = "*"
 """Stands for the owner of a key that does not exist: only who may see everyone's keys learns that."""

@@ -10,9 +10,9 @@ from lakeshare.admin.room import Room
 from lakeshare.identity import groups
 from lakeshare.identity.arns import group_arn, user_arn
 from lakeshare.identity.caller import Need
-from lakeshare.identity.directory import Plan
 from lakeshare.identity.records import Group
 from lakeshare.identity.view import View
+from lakeshare.state.epoch import Plan
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,11 @@ from lakeshare.admin.room import Room
 from lakeshare.identity import users
 from lakeshare.identity.arns import policy_arn, user_arn
 from lakeshare.identity.caller import Need
-from lakeshare.identity.directory import Plan
 from lakeshare.identity.names import new_secret
 from lakeshare.identity.records import USERS, User
 from lakeshare.identity.view import View
 from lakeshare.settings import Secret
+from lakeshare.state.epoch import Plan
 
 ATTACH = "admin:AttachUserOrGroupPolicy"
 

@@ -4,7 +4,6 @@ from dataclasses import dataclass, field
 
 from lakeshare.identity.arns import recipient_arn
 from lakeshare.identity.caller import Need
-from lakeshare.identity.directory import Plan
 from lakeshare.settings import Secret
 from lakeshare.sharing.credentials import digest_of, id_of, is_code, new_secret, same
 from lakeshare.sharing.errors import CredentialMissing, LinkUsed, RecipientSuspended, TooMany
@@ -16,6 +15,7 @@ from lakeshare.sharing.operations.tokens import CREATE, DELETE, LIST, NewCredent
 from lakeshare.sharing.records import ACTIVATIONS
 from lakeshare.sharing.room import Room
 from lakeshare.sharing.view import View
+from lakeshare.state.epoch import Plan
 from lakeshare.state.port import Change
 
 DEFAULT_LINK_SECONDS = 72 * 3_600

@@ -6,7 +6,6 @@ from uuid import uuid4
 
 from lakeshare.identity.arns import share_arn
 from lakeshare.identity.caller import Need
-from lakeshare.identity.directory import Plan
 from lakeshare.sharing.errors import NameTaken, SchemaMissing, TableMissing, TooMany
 from lakeshare.sharing.model.names import WHOLE_SCHEMA, check_description, check_schema, folded
 from lakeshare.sharing.model.shares import MAX_SCHEMAS, Offer, Schema, Share
@@ -15,6 +14,7 @@ from lakeshare.sharing.operations.shown import UPDATE, ShownShare, existing, sho
 from lakeshare.sharing.records import SCHEMAS, SHARES
 from lakeshare.sharing.room import Room
 from lakeshare.sharing.view import View
+from lakeshare.state.epoch import Plan
 from lakeshare.state.port import Change
 
 

@@ -5,7 +5,6 @@ from uuid import uuid4
 
 from lakeshare.identity.arns import EVERYTHING, recipient_arn, share_arn
 from lakeshare.identity.caller import Need
-from lakeshare.identity.directory import Plan
 from lakeshare.sharing.errors import NameTaken, NotImplicit, TooMany
 from lakeshare.sharing.model.names import check_description, check_recipient
 from lakeshare.sharing.model.recipients import MAX_GRANTS, MAX_RECIPIENTS, Credential, Recipient, check_networks
@@ -16,6 +15,7 @@ from lakeshare.sharing.records import ACTIVATIONS, CLIENTS, RECIPIENTS, TOKENS
 from lakeshare.sharing.room import Room
 from lakeshare.sharing.usage import last_used
 from lakeshare.sharing.view import View
+from lakeshare.state.epoch import Plan
 from lakeshare.state.port import Change
 
 

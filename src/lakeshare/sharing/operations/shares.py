@@ -5,7 +5,6 @@ from uuid import uuid4
 
 from lakeshare.identity.arns import EVERYTHING, share_arn
 from lakeshare.identity.caller import Need
-from lakeshare.identity.directory import Plan
 from lakeshare.sharing.errors import NameTaken, TooMany
 from lakeshare.sharing.model.names import (
     check_description,
@@ -26,6 +25,7 @@ from lakeshare.sharing.records import (
 )
 from lakeshare.sharing.room import Room
 from lakeshare.sharing.view import View
+from lakeshare.state.epoch import Plan
 from lakeshare.state.port import Change
 
 CHANGES_AT_ONCE = 900

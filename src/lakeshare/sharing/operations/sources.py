@@ -5,7 +5,6 @@ from uuid import uuid4
 
 from lakeshare.identity.arns import source_arn
 from lakeshare.identity.caller import Need
-from lakeshare.identity.directory import Plan
 from lakeshare.settings import Secret
 from lakeshare.sharing.errors import BadName, NameTaken, SourceInUse, SourceMissing, TooMany
 from lakeshare.sharing.model.endpoints import check_endpoint
@@ -16,6 +15,7 @@ from lakeshare.sharing.operations.offers import SHARING_ACTION
 from lakeshare.sharing.records import SOURCES
 from lakeshare.sharing.room import Room
 from lakeshare.sharing.view import View
+from lakeshare.state.epoch import Plan
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ from dataclasses import dataclass, replace
 
 from lakeshare.identity.arns import EVERYTHING, recipient_arn, share_arn
 from lakeshare.identity.caller import Need
-from lakeshare.identity.directory import Plan
 from lakeshare.sharing.errors import CredentialMissing, NotImplicit, RecipientMissing
 from lakeshare.sharing.model.endpoints import choose
 from lakeshare.sharing.model.profiles import Profile
@@ -25,6 +24,7 @@ from lakeshare.sharing.records import RECIPIENTS
 from lakeshare.sharing.room import Room
 from lakeshare.sharing.usage import last_used
 from lakeshare.sharing.view import View
+from lakeshare.state.epoch import Plan
 from lakeshare.state.port import Change
 
 CREATE, LIST, DELETE = "admin:DeltaSharingCreateToken", "admin:DeltaSharingListTokens", "admin:DeltaSharingDeleteToken"
