@@ -93,6 +93,8 @@ def test_temporary_credentials_are_told_to_spark_whole():
         (476, ["sigv4-enabled=true", "fs.native-s3.enabled=true"], ["security=SIGV4"]),
         (477, ["security=SIGV4", "fs.native-s3.enabled=true"], ["sigv4-enabled=true"]),
         (481, ["security=SIGV4", "fs.s3.enabled=true"], ["fs.native-s3.enabled=true", "fs.hadoop.enabled"]),
+        (482, ["security=OAUTH2", "credential=key:sec\\\\ret'", "fs.s3.enabled=true"], ["SIGV4", "signing-name"]),
+        (483, ["security=SIGV4", "signing-name=s3tables", "fs.s3.enabled=true"], ["OAUTH2"]),
     ],
 )
 def test_trino_is_told_as_its_version_spells_it(version: int, has: list[str], has_not: list[str]):

@@ -18,8 +18,12 @@ SPARK_JARS: Mapping[str, tuple[str, str, str]] = {
 """For each Spark: Iceberg's runtime, its version, and the hadoop-aws that fits the Hadoop inside."""
 SPARK = "4.1"
 
+TRINO_SIGV4_SINCE = 471
+"""The first Trino that signs, and that has all of the settings that are written here."""
 TRINO_SECURITY_SINCE = 477
 """The first Trino that spells SigV4 as a kind of security, and refuses `sigv4-enabled`."""
+TRINO_UNSIGNED = frozenset({482})
+"""Versions that came without a class that their signer needs, so that every request of theirs fails."""
 TRINO_S3_SINCE = 481
 """The first Trino whose S3 file system is `fs.s3.enabled`."""
 TRINO = 481
@@ -144,24 +148,19 @@ def spark(access: Access, version: str = SPARK) -> str:
 
 def trino(access: Access, version: int = TRINO) -> str:
     """Write Trino's catalog as a file of properties."""
-    if version >= TRINO_SECURITY_SINCE:
-        security = "iceberg.rest-catalog.security=SIGV4"
-    else:
-        security = "iceberg.rest-catalog.sigv4-enabled=true"
     s3 = ["fs.s3.enabled=true"]
     if version < TRINO_S3_SINCE:
         s3 = ["fs.hadoop.enabled=false", "fs.native-s3.enabled=true"]
     return "\n".join(
         [
-            f"# Trino {version}: etc/catalog/{access.name}.properties.",
+            f"# Trino {version}: etc/catalog/{access.name}.properties. {TRINO_SIGV4_SINCE} is the first that signs.",
             f"# Before {TRINO_SECURITY_SINCE} SigV4 is sigv4-enabled=true, from then on security=SIGV4.",
             f"# Before {TRINO_S3_SINCE} S3 is fs.native-s3.enabled=true, from then on fs.s3.enabled=true.",
             "connector.name=iceberg",
             "iceberg.catalog.type=rest",
             f"iceberg.rest-catalog.uri={access.catalog}",
             f"iceberg.rest-catalog.warehouse={access.warehouse}",
-            security,
-            f"iceberg.rest-catalog.signing-name={SIGNING}",
+            *_trino_security(access, version),
             "iceberg.rest-catalog.vended-credentials-enabled=true",
             "iceberg.rest-catalog.view-endpoints-enabled=true",
             "iceberg.rest-catalog.nested-namespace-enabled=true",
@@ -174,6 +173,18 @@ def trino(access: Access, version: int = TRINO) -> str:
             f"s3.aws-secret-key={_escaped(access.secret_key)}",
         ]
     )
+
+
+def _trino_security(access: Access, version: int) -> list[str]:
+    if version in TRINO_UNSIGNED:
+        return [
+            f"# Trino {version} fails when it signs, so it is told to ask for a token.",
+            "iceberg.rest-catalog.security=OAUTH2",
+            f"iceberg.rest-catalog.oauth2.credential={_escaped(access.access_key)}:{_escaped(access.secret_key)}",
+            f"iceberg.rest-catalog.oauth2.server-uri={access.catalog}/v1/oauth/tokens",
+        ]
+    signs = "security=SIGV4" if version >= TRINO_SECURITY_SINCE else "sigv4-enabled=true"
+    return [f"iceberg.rest-catalog.{signs}", f"iceberg.rest-catalog.signing-name={SIGNING}"]
 
 
 def duckdb(access: Access) -> str:
