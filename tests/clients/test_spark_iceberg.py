@@ -1,6 +1,5 @@
 """Spark with Iceberg's runtime against the catalog of a live server: signed as vendors document it, and by OAuth."""
 
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.live import LiveServer
+from tests.spark import session_for
 from tests.tables.lake import Lake
 
 pytestmark = [
@@ -18,7 +18,6 @@ pytestmark = [
 
 SIGNED, TOKEN = "aistor", "tokens"
 """The names of two catalogs over one warehouse: one signs and has keys for S3, one has a token and is vended them."""
-QUICK = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 
 
 @pytest.fixture(scope="module")
@@ -67,18 +66,9 @@ def by_token(server: LiveServer, lake: Lake) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def spark(cache: Path, live_server: LiveServer, lake: Lake) -> Iterator[Any]:
     """One session with both catalogs."""
-    pytest.importorskip("pyspark", reason="needs PySpark: run scripts/setup --spark")
-    from lakeshare.pipeline.conf import Wanted
-    from lakeshare.pipeline.connection import Connection
-    from lakeshare.pipeline.session import spark_session
-    from lakeshare.settings import Secret
-
     catalogs = {SIGNED: signed(live_server, lake), TOKEN: by_token(live_server, lake)}
     more = {f"spark.sql.catalog.{name}{key}": value for name, found in catalogs.items() for key, value in found.items()}
-    connection = Connection(live_server.endpoint, live_server.access_key, Secret(live_server.secret_key))
-    environ = os.environ | {"LAKESHARE_CACHE": str(cache)}
-    wanted = Wanted("local[2]", warehouse=lake.warehouse, more=more | QUICK)
-    with spark_session(connection, wanted, environ) as session:
+    with session_for(live_server, cache, more, lake.warehouse) as session:
         yield session
 
 

@@ -1,7 +1,6 @@
 """What the tests of the pipeline share: Java, a Spark session for a live server, and places to write to."""
 
 import json
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,32 +12,16 @@ from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
-from lakeshare.pipeline.conf import Wanted
-from lakeshare.pipeline.connection import Connection
-from lakeshare.pipeline.java import find_java
-from lakeshare.pipeline.session import spark_session
-from lakeshare.settings import Secret
 from tests.live import LiveServer
+from tests.spark import java_for_spark, session_for
 
 WAREHOUSE = "pipeline-tests"
-# Short jobs: the second compiler of Java would cost more than it saves.
-QUICK = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
-
-
-def needs_spark() -> None:
-    pytest.importorskip("pyspark", reason="needs PySpark: run scripts/setup --spark")
 
 
 @pytest.fixture(scope="session")
 def java(cache: Path) -> Path:
     """A JAVA_HOME that Spark runs on."""
-    needs_spark()
-    return find_java(cache)
-
-
-def connection_to(server: LiveServer) -> Connection:
-    ca_file = str(server.ca_file) if server.ca_file else ""
-    return Connection(server.endpoint, server.access_key, Secret(server.secret_key), ca_file=ca_file)
+    return java_for_spark(cache)
 
 
 def make_warehouse(server: LiveServer, name: str) -> None:
@@ -54,12 +37,10 @@ def make_warehouse(server: LiveServer, name: str) -> None:
 
 
 @pytest.fixture(scope="session")
-def spark(cache: Path, java: Path, live_server: LiveServer) -> Iterator[Any]:
+def spark(cache: Path, live_server: LiveServer) -> Iterator[Any]:
     """One session with Delta, S3A and the Iceberg catalog of the live server."""
     make_warehouse(live_server, WAREHOUSE)
-    environ = os.environ | {"LAKESHARE_CACHE": str(cache)}
-    wanted = Wanted("local[2]", warehouse=WAREHOUSE, more=QUICK)
-    with spark_session(connection_to(live_server), wanted, environ) as session:
+    with session_for(live_server, cache, warehouse=WAREHOUSE) as session:
         yield session
 
 

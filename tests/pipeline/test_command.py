@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.conftest import Cli, Done
 from tests.live import LiveServer, lakeshare
-from tests.pipeline.conftest import QUICK, needs_spark
+from tests.spark import QUICK, needs_spark
 
 PATIENCE_SECONDS = 800
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.pipeline.conftest import needs_spark
+from tests.spark import needs_spark
 
 PATIENCE_SECONDS = 1500
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(2 * PATIENCE_SECONDS)]

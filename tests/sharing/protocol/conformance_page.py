@@ -6,7 +6,8 @@ import tempfile
 import warnings
 from pathlib import Path
 
-from tests.clients.test_spark import find_java
+from lakeshare.pipeline.errors import NoSpark
+from lakeshare.pipeline.java import find_java
 from tests.formats.delta.conformance import VECTORS, tables, unpack
 from tests.live import running
 from tests.sharing.protocol.golden import UNLIMITED, examine, report
@@ -19,9 +20,13 @@ ROOT = Path(__file__).parents[3]
 def main() -> int:
     """Write the page, and fail where a table is read otherwise."""
     cache = Path(os.environ.get("LAKESHARE_CACHE") or ROOT / ".cache").resolve()
-    java = find_java(cache)
-    if not VECTORS.exists() or java is None:
-        sys.stderr.write("this needs the golden tables beside the repository, and Java 17 or 21\n")
+    if not VECTORS.exists():
+        sys.stderr.write("this needs the golden tables beside the repository\n")
+        return 1
+    try:
+        java = find_java(cache)
+    except NoSpark as missing:
+        sys.stderr.write(f"{missing.message}. {missing.next_step}\n")
         return 1
     warnings.simplefilter("ignore")
     with tempfile.TemporaryDirectory() as name:

@@ -30,7 +30,7 @@ class Row:
         return DIFFERS not in self.cells
 
 
-def examine_spark(provider: Provider, work: Path, cache: Path, java: str, root: Path) -> list[Row]:
+def examine_spark(provider: Provider, work: Path, cache: Path, java: Path, root: Path) -> list[Row]:
     """Write the tables, share them, and read each in every way."""
     folder = work / "spark" / "tables"
     folder.mkdir(parents=True)

@@ -39,10 +39,10 @@ class SparkProcess:
 
 
 @contextmanager
-def spark_process(folder: Path, cache: Path, java: str, root: Path) -> Iterator[SparkProcess]:
+def spark_process(folder: Path, cache: Path, java: Path, root: Path) -> Iterator[SparkProcess]:
     """Start Spark over a folder of tables, and end it."""
     command = [sys.executable, "-m", "tests.sharing.protocol.spark_tables", str(folder), str(cache)]
-    env = clean_environment(JAVA_HOME=java, TZ="UTC", PATH=os.environ["PATH"])
+    env = clean_environment(JAVA_HOME=str(java), TZ="UTC", PATH=os.environ["PATH"])
     with (folder.parent / "spark.log").open("w") as log:
         process = subprocess.Popen(
             command, cwd=root, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True

@@ -11,9 +11,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from lakeshare.pipeline.jars import jars
 from tests.sharing.protocol.cells import cell
+from tests.spark import QUICK
 
-DELTA_JAR = "io.delta:delta-spark_4.1_2.13:4.4.0"
 CHANGES = "'delta.enableChangeDataFeed' = 'true'"
 VECTORS = "'delta.enableDeletionVectors' = 'true'"
 ROWS = "SELECT id, concat('n', id) AS name, id % 3 AS part FROM range(0, 12, 1, 1)"
@@ -119,8 +120,7 @@ class Writer:
         from pyspark.sql import SparkSession
 
         settings = {
-            "spark.jars.ivy": str(cache / "ivy"),
-            "spark.jars.packages": DELTA_JAR,
+            "spark.jars": ",".join(str(jar) for jar in jars(cache, Path(os.environ["JAVA_HOME"]))),
             "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
             "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
             "spark.databricks.delta.snapshotPartitions": "1",
@@ -131,7 +131,7 @@ class Writer:
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.driver.memory": "1g",
             # Tables of a dozen rows: to compile for them costs more than to run.
-            "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+            **QUICK,
             "spark.sql.codegen.wholeStage": "false",
             "spark.sql.codegen.factoryMode": "NO_CODEGEN",
             "spark.sql.adaptive.enabled": "false",

@@ -9,12 +9,12 @@ from typing import Any
 import delta_sharing
 import pytest
 
-from tests.clients.test_spark import find_java
 from tests.live import LiveServer
 from tests.sharing.protocol.golden import EVERY, upload
 from tests.sharing.protocol.provider import Provider, Recipient, lines_of, refused
 from tests.sharing.protocol.spark_process import SparkProcess, spark_process, write_changes, write_snapshot
 from tests.sharing.protocol.spark_tables import CHANGES, TABLES, rows_of
+from tests.spark import java_for_spark
 
 pytestmark = [
     pytest.mark.spark,
@@ -55,10 +55,7 @@ def written(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Written]:
     """Write all tables in one go, and share them."""
-    pytest.importorskip("pyspark", reason="needs PySpark: run scripts/setup --spark")
-    java = find_java(cache)
-    if java is None:
-        pytest.skip("needs Java 17 or 21: install one (Debian: apt install openjdk-17-jre-headless)")
+    java = java_for_spark(cache.resolve())
     folder = tmp_path_factory.mktemp("spark") / "tables"
     folder.mkdir()
     provider = Provider(live_server, bucket_names("spark"))
