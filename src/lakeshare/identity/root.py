@@ -4,7 +4,6 @@ There is no default password. The file is readable by its owner alone, or it is 
 """
 
 import json
-import os
 import secrets
 import string
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from ipaddress import ip_address
 from pathlib import Path
 
 from lakeshare.identity.errors import RootCredentialsUnusable
+from lakeshare.identity.private_file import create_private, read_private
 from lakeshare.settings import Secret, Settings
 
 FILE_NAME = "root-credentials.json"
@@ -103,16 +103,8 @@ def _is_loopback(address: str) -> bool:
 
 def _read(path: Path) -> tuple[str, Secret] | None:
     """Return the pair in the file, or None if there is no file."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return None
-    except OSError as reason:
-        raise RootCredentialsUnusable(f"{path} cannot be read: {reason.strerror}") from None
-    with os.fdopen(descriptor, "rb") as file:
-        if os.fstat(descriptor).st_mode & 0o077:
-            raise RootCredentialsUnusable(f"others may read {path}: run chmod 600 {path}")
-        return _parse(path, file.read(FILE_LIMIT_BYTES + 1))
+    content = read_private(path, FILE_LIMIT_BYTES, RootCredentialsUnusable)
+    return None if content is None else _parse(path, content)
 
 
 def _parse(path: Path, content: bytes) -> tuple[str, Secret]:
@@ -131,41 +123,13 @@ def _parse(path: Path, content: bytes) -> tuple[str, Secret]:
 
 
 def _create(path: Path) -> tuple[str, Secret] | None:
-    """Make a pair and its file, whole or not at all; None if the file is there already."""
+    """Make a pair and its file; None if the file is there already."""
     access_key = _random(_KEY_LETTERS, ACCESS_KEY_LENGTH)
     secret = _random(_SECRET_LETTERS, SECRET_LENGTH)
     content = json.dumps({"access_key": access_key, "secret": secret}, indent=2).encode() + b"\n"
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    try:
-        _write(draft, content)
-        try:
-            os.link(draft, path)
-        except FileExistsError:
-            return None
-        finally:
-            draft.unlink(missing_ok=True)
-        _sync_folder(path.parent)
-    except OSError as reason:
-        raise RootCredentialsUnusable(f"{path} cannot be made: {reason.strerror}") from None
-    return access_key, Secret(secret)
+    made = create_private(path, content, RootCredentialsUnusable)
+    return (access_key, Secret(secret)) if made else None
 
 
 def _random(letters: str, length: int) -> str:
     return "".join(secrets.choice(letters) for _ in range(length))
-
-
-def _write(path: Path, content: bytes) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        os.fchmod(descriptor, 0o600)
-        file.write(content)
-        file.flush()
-        os.fsync(descriptor)
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -5,18 +5,16 @@ record it does not open. The file has one key a line, the newest first; the firs
 """
 
 import hashlib
-import os
 import secrets
 from base64 import b64decode, b64encode
 from binascii import Error as Base64Error
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from lakeshare.errors import Kind, LakeshareError
+from lakeshare.identity.private_file import create_private, read_private, replace_private
 
 FILE_NAME = "secrets.key"
 MAX_KEYS = 16
@@ -26,7 +24,6 @@ _ID_BYTES = 4
 _NONCE_BYTES = 12
 _FORMAT = b"\x01"
 _HEAD_BYTES = len(_FORMAT) + _ID_BYTES
-_OTHERS = 0o077
 
 
 class VaultUnusable(LakeshareError):
@@ -61,7 +58,7 @@ class Vault:
         """Read the key file, making it at the first start; several processes may start at once."""
         found = _read(path)
         if found is None:
-            _create(path)
+            create_private(path, _written((secrets.token_bytes(_KEY_BYTES),)), VaultUnusable)
             found = _read(path)
         if found is None:
             raise VaultUnusable(f"{path} cannot be made: another process keeps removing it")
@@ -105,14 +102,14 @@ def add_key(path: Path) -> None:
     keys = _read(path) or ()
     if len(keys) >= MAX_KEYS:
         raise VaultUnusable(f"{path} has {MAX_KEYS} keys already: rotate without keeping the older ones")
-    _replace(path, (secrets.token_bytes(_KEY_BYTES), *keys))
+    replace_private(path, _written((secrets.token_bytes(_KEY_BYTES), *keys)), VaultUnusable)
 
 
 def drop_older(path: Path) -> int:
     """Leave the newest key alone in the file, and say how many went: what they sealed opens no more."""
     keys = _read(path) or ()
     if len(keys) > 1:
-        _replace(path, keys[:1])
+        replace_private(path, _written(keys[:1]), VaultUnusable)
     return max(0, len(keys) - 1)
 
 
@@ -121,16 +118,8 @@ def _key_id(key: bytes) -> bytes:
 
 
 def _read(path: Path) -> tuple[bytes, ...] | None:
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return None
-    except OSError as reason:
-        raise VaultUnusable(f"{path} cannot be read: {reason.strerror}") from None
-    with os.fdopen(descriptor, "rb") as file:
-        if os.fstat(descriptor).st_mode & _OTHERS:
-            raise VaultUnusable(f"others may read {path}: run chmod 600 {path}")
-        return _parse(path, file.read(_FILE_LIMIT_BYTES + 1))
+    content = read_private(path, _FILE_LIMIT_BYTES, VaultUnusable)
+    return None if content is None else _parse(path, content)
 
 
 def _parse(path: Path, content: bytes) -> tuple[bytes, ...]:
@@ -144,43 +133,5 @@ def _parse(path: Path, content: bytes) -> tuple[bytes, ...]:
     return keys
 
 
-def _create(path: Path) -> None:
-    """Make the key file, whole or not at all; if another process was first, its file stays."""
-    with _draft(path, (secrets.token_bytes(_KEY_BYTES),)) as draft:
-        try:
-            path.hardlink_to(draft)
-        except FileExistsError:
-            return
-        _sync_folder(path)
-
-
-def _replace(path: Path, keys: tuple[bytes, ...]) -> None:
-    """Put a file with these keys in place of the one that is there: whole, or not at all."""
-    with _draft(path, keys) as draft:
-        draft.replace(path)
-        _sync_folder(path)
-
-
-@contextmanager
-def _draft(path: Path, keys: tuple[bytes, ...]) -> Iterator[Path]:
-    """Write keys durably to a file beside the path, which is gone afterwards."""
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    try:
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(b"".join(b64encode(key) + b"\n" for key in keys))
-            file.flush()
-            os.fsync(file.fileno())
-        yield draft
-    except OSError as reason:
-        raise VaultUnusable(f"{path} cannot be written: {reason.strerror}") from None
-    finally:
-        draft.unlink(missing_ok=True)
-
-
-def _sync_folder(path: Path) -> None:
-    directory = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(directory)
-    finally:
-        os.close(directory)
+def _written(keys: tuple[bytes, ...]) -> bytes:
+    return b"".join(b64encode(key) + b"\n" for key in keys)
