@@ -77,3 +77,8 @@ def bucket_and_key(arn: str) -> tuple[str, str] | None:
         return None
     bucket, _, key = arn[len(S3) :].partition("/")
     return bucket, key
+
+
+def folder_of(prefix: str) -> str:
+    """Return a prefix with a slash at its end, so that `t1` never reaches `t10`; empty is the whole bucket."""
+    return prefix + "/" if prefix and not prefix.endswith("/") else prefix

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from lakeshare.identity.arns import bucket_and_key
+from lakeshare.identity.arns import bucket_and_key, folder_of
 from lakeshare.identity.caller import Need
 
 READ_ACTION = "s3tables:GetTableData"
@@ -46,8 +46,7 @@ class Claim:
     facts: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
-        if self.prefix and not self.prefix.endswith("/"):
-            object.__setattr__(self, "prefix", self.prefix + "/")
+        object.__setattr__(self, "prefix", folder_of(self.prefix))
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 import json
 from dataclasses import dataclass
 
-from lakeshare.identity.arns import S3
+from lakeshare.identity.arns import S3, folder_of
 from lakeshare.identity.policy.pattern import escaped
 
 MAX_VENDED_POLICY_BYTES = 16 * 1024
@@ -23,8 +23,7 @@ class Scope:
     writable: bool = False
 
     def __post_init__(self) -> None:
-        if self.prefix and not self.prefix.endswith("/"):
-            object.__setattr__(self, "prefix", self.prefix + "/")
+        object.__setattr__(self, "prefix", folder_of(self.prefix))
 
 
 def policy_for(scopes: tuple[Scope, ...]) -> str:

@@ -60,7 +60,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in pairs:
         if name in found:
-            raise MalformedPolicy(_shown(name), "written twice in one object")
+            raise MalformedPolicy(shown(name), "written twice in one object")
         found[name] = value
     return found
 
@@ -69,5 +69,6 @@ def _no_constant(name: str) -> Any:
     raise MalformedPolicy("", f"not JSON: {name}")
 
 
-def _shown(name: str) -> str:
+def shown(name: str) -> str:
+    """Return a name as an error may show it."""
     return name[:64].encode(errors="replace").decode()

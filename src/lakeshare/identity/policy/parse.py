@@ -9,7 +9,7 @@ from typing import Any
 
 from lakeshare.identity.policy import actions, keys
 from lakeshare.identity.policy.conditions import check_condition
-from lakeshare.identity.policy.document import MAX_POLICY_BYTES, read_document
+from lakeshare.identity.policy.document import MAX_POLICY_BYTES, read_document, shown
 from lakeshare.identity.policy.errors import MalformedPolicy
 from lakeshare.identity.policy.model import (
     VERSION_WITH_VARIABLES,
@@ -139,10 +139,10 @@ class _Reader:
             raise MalformedPolicy(place, "a condition is a JSON object of operators")
         found: list[Condition] = []
         for operator, pairs in block.items():
-            here = f"{place}.{_shown(operator)}"
+            here = f"{place}.{shown(operator)}"
             if not isinstance(pairs, dict) or not pairs:
                 raise MalformedPolicy(here, "write the keys to compare as a JSON object")
-            found += [self._condition(operator, key, values, f"{here}.{_shown(key)}") for key, values in pairs.items()]
+            found += [self._condition(operator, key, values, f"{here}.{shown(key)}") for key, values in pairs.items()]
         if len(found) > MAX_CONDITIONS:
             raise MalformedPolicy(place, f"at most {MAX_CONDITIONS} condition keys are allowed")
         return tuple(found)
@@ -200,7 +200,7 @@ EVERYTHING = frozenset({"*", "arn:aws:s3:::*"})
 def _known_elements(item: dict[str, Any], known: frozenset[str], place: str) -> None:
     for name in item:
         if name not in known:
-            raise MalformedPolicy(place, f"{_shown(name)!r} is no element here")
+            raise MalformedPolicy(place, f"{shown(name)!r} is no element here")
 
 
 def _effect(item: dict[str, Any], place: str) -> Effect:
@@ -266,7 +266,3 @@ def _unique_sids(statements: tuple[Statement, ...]) -> None:
         if statement.sid and statement.sid in seen:
             raise MalformedPolicy(f"Statement[{n}].Sid", "another statement has this Sid")
         seen.add(statement.sid)
-
-
-def _shown(name: str) -> str:
-    return name[:64].encode(errors="replace").decode()
