@@ -97,9 +97,14 @@ _NUMBERS: Mapping[str, tuple[str, Callable[[TableMetadata], int]]] = {
 
 def parse_requirements(found: object) -> tuple[Requirement, ...]:
     """Read the `requirements` of a commit."""
+    return tuple(_parse_requirement(item) for item in requirement_documents(found))
+
+
+def requirement_documents(found: object) -> list[Document]:
+    """Return the objects of a `requirements` list of bounded size."""
     documents = as_list(found, "requirements", MAX_REQUIREMENTS)
     check_size(documents, "requirements")
-    return tuple(_parse_requirement(as_document(item, "requirement")) for item in documents)
+    return [as_document(item, "requirement") for item in documents]
 
 
 def check_requirements(requirements: Sequence[Requirement], base: TableMetadata | None) -> None:

@@ -53,12 +53,12 @@ class Snapshot:
     @property
     def parent_id(self) -> int | None:
         """Return the id of the snapshot that this one was made from."""
-        return self._number("parent-snapshot-id")
+        return _number(self.document, "parent-snapshot-id")
 
     @property
     def sequence_number(self) -> int:
         """Return when the snapshot came among the table's changes; 0 in v1."""
-        return self._number("sequence-number") or 0
+        return _number(self.document, "sequence-number") or 0
 
     @property
     def timestamp_ms(self) -> int:
@@ -91,27 +91,23 @@ class Snapshot:
     @property
     def schema_id(self) -> int | None:
         """Return the schema that was current when the snapshot was made."""
-        return self._number("schema-id")
+        return _number(self.document, "schema-id")
 
     @property
     def first_row_id(self) -> int | None:
         """Return the row id of the first row that the snapshot added (v3)."""
-        return self._number("first-row-id")
+        return _number(self.document, "first-row-id")
 
     @property
     def added_rows(self) -> int | None:
         """Return how many row ids the snapshot used at most (v3)."""
-        return self._number("added-rows")
+        return _number(self.document, "added-rows")
 
     @property
     def key_id(self) -> str | None:
         """Return the key that encrypts the manifest list's key metadata (v3)."""
         found = self.document.get("key-id")
         return found if isinstance(found, str) else None
-
-    def _number(self, key: str) -> int | None:
-        found: int | None = self.document.get(key)
-        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,21 +134,17 @@ class SnapshotRef:
     @property
     def max_ref_age_ms(self) -> int | None:
         """Return how long the reference is kept."""
-        return self._number("max-ref-age-ms")
+        return _number(self.document, "max-ref-age-ms")
 
     @property
     def max_snapshot_age_ms(self) -> int | None:
         """Return how long a branch's snapshots are kept."""
-        return self._number("max-snapshot-age-ms")
+        return _number(self.document, "max-snapshot-age-ms")
 
     @property
     def min_snapshots_to_keep(self) -> int | None:
         """Return how many of a branch's snapshots are kept, however old."""
-        return self._number("min-snapshots-to-keep")
-
-    def _number(self, key: str) -> int | None:
-        found: int | None = self.document.get(key)
-        return found
+        return _number(self.document, "min-snapshots-to-keep")
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,3 +291,8 @@ def parse_metadata_log(found: Iterable[Document]) -> tuple[MetadataLogEntry, ...
         text(item, "metadata-file", "metadata log")
         integer(item, "timestamp-ms", "metadata log")
     return tuple(MetadataLogEntry(item) for item in found)
+
+
+def _number(document: Document, key: str) -> int | None:
+    found: int | None = document.get(key)
+    return found

@@ -5,7 +5,7 @@ Updates are read whole before any is applied, so that a request with one that is
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from lakeshare.formats.iceberg.documents import Document, as_document, as_list, check_size, shown
 from lakeshare.formats.iceberg.draft import Draft, created, finished
@@ -44,6 +44,7 @@ MAX_ADDED = 200
 """How many schemas, specs, sort orders or versions a commit may add: each is compared with all others."""
 
 DEFAULT_FORMAT_VERSION = 2
+T = TypeVar("T")
 
 
 class Update(Protocol):
@@ -133,8 +134,13 @@ def _fold(updates: Iterable[Update], draft: Draft) -> None:
 
 
 def _parse_update(document: Document) -> Update:
+    return parser_of(document, _PARSERS, "a table")(document)
+
+
+def parser_of(document: Document, parsers: Mapping[str, Callable[[Document], T]], of: str) -> Callable[[Document], T]:
+    """Return what reads an update, by its action. Raises Unsupported."""
     action = document.get("action")
-    parse = _PARSERS.get(action) if isinstance(action, str) else None
+    parse = parsers.get(action) if isinstance(action, str) else None
     if parse is None:
-        raise Unsupported(f"Cannot convert metadata update action: {shown(action)} is no update of a table")
-    return parse(document)
+        raise Unsupported(f"Cannot convert metadata update action: {shown(action)} is no update of {of}")
+    return parse

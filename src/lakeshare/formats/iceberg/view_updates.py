@@ -7,9 +7,6 @@ from typing import Protocol
 from lakeshare.formats.iceberg.documents import (
     MAX_INT,
     Document,
-    as_document,
-    as_list,
-    check_size,
     document_in,
     integer,
     shown,
@@ -23,9 +20,9 @@ from lakeshare.formats.iceberg.property_updates import (
     SetProperties,
 )
 from lakeshare.formats.iceberg.reading import SUPPORTED_VERSION
-from lakeshare.formats.iceberg.requirements import MAX_REQUIREMENTS
+from lakeshare.formats.iceberg.requirements import requirement_documents
 from lakeshare.formats.iceberg.schema import Schema, checked, keep_schema, parse_new_schema
-from lakeshare.formats.iceberg.updates import update_documents
+from lakeshare.formats.iceberg.updates import parser_of, update_documents
 from lakeshare.formats.iceberg.view import ViewMetadata, ViewVersion, check_view_version, parse_version
 from lakeshare.formats.iceberg.view_draft import ViewDraft, finished_view
 
@@ -171,9 +168,7 @@ def apply_view_updates(base: ViewMetadata, updates: Sequence[ViewUpdate], *, now
 
 def parse_view_requirements(found: object) -> tuple[AssertViewUuid, ...]:
     """Read the `requirements` of a commit on a view."""
-    documents = as_list(found, "requirements", MAX_REQUIREMENTS)
-    check_size(documents, "requirements")
-    return tuple(_parse_requirement(as_document(item, "requirement")) for item in documents)
+    return tuple(_parse_requirement(item) for item in requirement_documents(found))
 
 
 def check_view_requirements(requirements: Sequence[AssertViewUuid], base: ViewMetadata) -> None:
@@ -225,11 +220,7 @@ VIEW_ACTIONS = frozenset(_PARSERS)
 
 
 def _parse_update(document: Document) -> ViewUpdate:
-    action = document.get("action")
-    parse = _PARSERS.get(action) if isinstance(action, str) else None
-    if parse is None:
-        raise Unsupported(f"Cannot convert metadata update action: {shown(action)} is no update of a view")
-    return parse(document)
+    return parser_of(document, _PARSERS, "a view")(document)
 
 
 def _parse_requirement(document: Document) -> AssertViewUuid:
