@@ -6,6 +6,7 @@ No secret is stored: of each, its SHA-256. All of them are random and as long as
 from dataclasses import dataclass
 from enum import Enum
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from typing import ClassVar
 
 from lakeshare.sharing.errors import BadName
 
@@ -55,50 +56,48 @@ class Recipient:
         return any((mapped or address) in network_of(text) for text in self.networks)
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
-    """A bearer token as it is kept. With a `share_id` it reaches that share only, and ends with it."""
-
-    id: str
-    recipient_id: str
-    sha256: bytes
-    share_id: str = ""
-    description: str = ""
-    created_at: int = 0
-    created_by: str = ""
-    expires_at: int | None = None
-
-    def is_expired(self, now: float) -> bool:
-        """Say whether its time is over."""
-        return self.expires_at is not None and now >= self.expires_at
-
-
-@dataclass(frozen=True, slots=True)
-class OAuthClient:
-    """A client id and the hash of its secret, with which access tokens are had. Scoped as a token is."""
-
-    id: str
-    recipient_id: str
-    sha256: bytes
-    share_id: str = ""
-    description: str = ""
-    created_at: int = 0
-    created_by: str = ""
-    expires_at: int | None = None
-
-    def is_expired(self, now: float) -> bool:
-        """Say whether its time is over."""
-        return self.expires_at is not None and now >= self.expires_at
-
-
-Credential = Token | OAuthClient
-
-
 class CredentialKind(Enum):
     """What a profile holds."""
 
     BEARER = "bearer"
     OAUTH = "oauth"
+
+
+@dataclass(frozen=True, slots=True)
+class KeptCredential:
+    """What is kept of what lets a recipient in. With a `share_id` it reaches that share only, and ends with it."""
+
+    kind: ClassVar[CredentialKind]
+
+    id: str
+    recipient_id: str
+    sha256: bytes
+    share_id: str = ""
+    description: str = ""
+    created_at: int = 0
+    created_by: str = ""
+    expires_at: int | None = None
+
+    def is_expired(self, now: float) -> bool:
+        """Say whether its time is over."""
+        return self.expires_at is not None and now >= self.expires_at
+
+
+@dataclass(frozen=True, slots=True)
+class Token(KeptCredential):
+    """A bearer token, and its hash."""
+
+    kind: ClassVar[CredentialKind] = CredentialKind.BEARER
+
+
+@dataclass(frozen=True, slots=True)
+class OAuthClient(KeptCredential):
+    """A client id and the hash of its secret, with which access tokens are had."""
+
+    kind: ClassVar[CredentialKind] = CredentialKind.OAUTH
+
+
+Credential = Token | OAuthClient
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,7 +56,7 @@ class Issued:
     @property
     def kind(self) -> CredentialKind:
         """What sort of credential it is."""
-        return CredentialKind.BEARER if isinstance(self.credential, Token) else CredentialKind.OAUTH
+        return self.credential.kind
 
     @property
     def profile(self) -> Profile:

@@ -7,7 +7,7 @@ from lakeshare.identity.caller import Need
 from lakeshare.sharing.errors import CredentialMissing, NotImplicit, RecipientMissing
 from lakeshare.sharing.model.endpoints import choose
 from lakeshare.sharing.model.profiles import Profile
-from lakeshare.sharing.model.recipients import Credential, CredentialKind, Recipient, Token
+from lakeshare.sharing.model.recipients import Credential, CredentialKind, Recipient
 from lakeshare.sharing.model.shares import Share
 from lakeshare.sharing.operations import shown
 from lakeshare.sharing.operations.issuing import (
@@ -42,7 +42,7 @@ class ShownCredential:
     @property
     def kind(self) -> CredentialKind:
         """What sort of credential it is."""
-        return CredentialKind.BEARER if isinstance(self.credential, Token) else CredentialKind.OAUTH
+        return self.credential.kind
 
 
 @dataclass(frozen=True, slots=True)
