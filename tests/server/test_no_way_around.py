@@ -21,6 +21,7 @@ from lakeshare.identity.wire.sts import ROUTES as STS_ROUTES
 from lakeshare.objects.wire.routes import COPY
 from lakeshare.objects.wire.routes import ROUTES as S3_ROUTES
 from tests.admin.client import Answer, Client
+from tests.admin.names import NAMES
 from tests.live import LiveServer, running
 
 TAGS = b"<Tagging><TagSet><Tag><Key>k</Key><Value>v</Value></Tag></TagSet></Tagging>"
@@ -55,17 +56,6 @@ ADMIN_BODIES: dict[str, dict[str, Any]] = {
     "CreateSource": SOURCE | {"name": "elsewhere"},
     "PutSource": SOURCE,
 }
-ADMIN_NAMES = {
-    "group": "team",
-    "policy": "reader",
-    "setting": "region",
-    "share": "sales",
-    "schema": "hr",
-    "recipient": "acme",
-    "source": "elsewhere",
-    "token": "238fe2ac-2ed6-4c2d-b7f3-6119049d08ba",
-    "activation": "00000000-2ed6-4c2d-b7f3-6119049d08ba",
-}
 FORM = {"content-type": "application/x-www-form-urlencoded"}
 
 
@@ -98,7 +88,7 @@ def s3_attempts() -> Iterator[Attempt]:
 
 
 def admin_attempts(of: str) -> Iterator[Attempt]:
-    names = ADMIN_NAMES | {"user": of, "access_key": "LSAKOFROOT"}
+    names = NAMES | {"user": of, "access_key": "LSAKOFROOT"}
     for route in ADMIN_ROUTES:
         body = json.dumps(ADMIN_BODIES.get(route.name, {})).encode() if route.body else b""
         path = PREFIX + route.path.format(**names)

@@ -18,20 +18,8 @@ from lakeshare.identity.vault import Vault
 from lakeshare.identity.view import RootKey, View
 from lakeshare.settings import Secret
 from tests.admin.client import Client
+from tests.admin.names import NAMES
 
-NAMES = {
-    "user": "annie",
-    "group": "team",
-    "policy": "reader",
-    "access_key": "LSAKEXAMPLE",
-    "setting": "region",
-    "share": "sales",
-    "schema": "HR",
-    "recipient": "acme",
-    "source": "elsewhere",
-    "token": "238fe2ac-2ed6-4c2d-b7f3-6119049d08ba",
-    "activation": "00000000-2ed6-4c2d-b7f3-6119049d08ba",
-}
 BODIES: dict[str, dict[str, Any]] = {
     "CreateUser": {"name": "annie", "policies": ("reader",)},
     "PutSetting": {"value": "x"},

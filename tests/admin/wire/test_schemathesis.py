@@ -17,19 +17,9 @@ from lakeshare.identity.sigv4.keys import Credentials
 from lakeshare.identity.sigv4.sign import Signer
 from lakeshare.settings import Secret
 from tests.admin.client import Client
+from tests.admin.names import KNOWN
 from tests.live import LiveServer, running
 
-KNOWN = {
-    "user": "annie",
-    "group": "team",
-    "policy": "reader",
-    "access_key": "LSAKEXAMPLE",
-    "setting": "region",
-    "share": "sales",
-    "schema": "HR",
-    "recipient": "acme",
-    "source": "elsewhere",
-}
 READER = {"Version": "2012-10-17", "Statement": {"Effect": "Allow", "Action": "s3:GetObject", "Resource": "*"}}
 
 
