@@ -125,7 +125,7 @@ def test_a_refusal_tells_nobody_what_is_there(server: LiveServer):
     assert answers(curious, warehouse="ghost") == there
     assert answers(curious, namespace="ghost") == there
     assert answers(curious, table="ghost", view="ghost") == there
-    for path in ("/walls/namespaces/%00", "/ghost/namespaces/%00", "/walls/namespaces?pageSize=0"):
+    for path in ("/walls/namespaces/%00", "/ghost/namespaces/%00", "/walls/namespaces?pageSize=-1"):
         assert curious.raw("GET", PREFIX + path, service="s3tables").status == 400
     assert "walls" not in curious.raw("GET", f"{PREFIX}/config", service="s3tables").json["error"]["message"]
 

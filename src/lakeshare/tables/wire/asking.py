@@ -40,15 +40,18 @@ async def view_of(call: Call) -> Target:
 
 
 def paging_of(call: Call) -> Paging:
-    """Read pageToken and pageSize: with neither, everything is asked for. Raises BadRequest."""
+    """Read pageToken and pageSize: with neither, everything is asked for. Raises BadRequest.
+
+    A size of 0 leaves it to the server: warp and iceberg-go send it so.
+    """
     size = call.query.get("pageSize", "")
-    if size and (not size.isascii() or not size.isdigit() or len(size) > _SIZE_DIGITS or int(size) < 1):
-        raise BadRequest("pageSize must be a whole number from 1 on")
+    if size and (not size.isascii() or not size.isdigit() or len(size) > _SIZE_DIGITS):
+        raise BadRequest("pageSize must be a whole number")
     token = call.query.get("pageToken", "")
     if not size and not token:
         # Java sends an empty token and no size, and goes on with the token that it is given.
         return Paging(whole="pageToken" not in call.query)
-    return Paging(whole=False, token=token, size=min(int(size or PAGE_LIMIT), PAGE_LIMIT))
+    return Paging(whole=False, token=token, size=min(int(size or 0) or PAGE_LIMIT, PAGE_LIMIT))
 
 
 def once_of(call: Call) -> Once | None:

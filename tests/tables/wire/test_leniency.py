@@ -1,4 +1,4 @@
-"""Commits as clients send them, where that is not as the specification has it."""
+"""What clients send that is not as the specification has it, and is taken."""
 
 import pytest
 
@@ -33,3 +33,11 @@ def test_null_is_no_requirement(lake: Lake, path: str):
     assert lake.ok("POST", where, {"requirements": None, "updates": [SET]})["metadata"]["properties"]["a"] == "1"
     for wrong in (False, 0, "", {}):
         assert lake.refused("POST", where, {"requirements": wrong, "updates": [SET]})[0] == 400
+
+
+def test_a_page_size_of_nothing_is_the_servers_own(lake: Lake):
+    """A pageSize of 0, as warp and iceberg-go send it, leaves the size to the server."""
+    for path in ("tables", "views"):
+        found = lake.ok("GET", f"/{{w}}/namespaces/ns/{path}?pageSize=0")
+        assert [each["name"] for each in found["identifiers"]] == [path[0]]
+    assert lake.refused("GET", "/{w}/namespaces/ns/tables?pageSize=-1")[0] == 400
