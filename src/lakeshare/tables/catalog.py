@@ -84,7 +84,7 @@ class Catalog:
     async def asked(self, name: str) -> Warehouse:
         """Return a warehouse as a request names it: one that is not there is nobody's, and holds nothing."""
         found = (await self.warehouses()).get(name)
-        return Warehouse(name, "", "", 0, removing=True) if found is None else found
+        return Warehouse(name, "", name, 0, removing=True) if found is None else found
 
     async def namespace(self, warehouse: Warehouse, namespace: Namespace) -> Stored[NamespaceRecord] | None:
         """Return a namespace, if it is there."""

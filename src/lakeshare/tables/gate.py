@@ -1,6 +1,7 @@
 """The door of the catalog: who signed a request, in any of the ways that clients have, or whose token it brings."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from lakeshare.http.request import Request
 from lakeshare.identity.authorise import Decision
@@ -19,6 +20,17 @@ _BEARER = "bearer "
 _GUESSED = "bearer token"
 
 
+@dataclass(frozen=True, slots=True)
+class CatalogAdmission(Admission):
+    """Who a request comes from, and the gate that it came by: some needs are known only once a file is read."""
+
+    gate: Gate
+
+    async def authorise(self, needs: Sequence[Need]) -> Decision:
+        """Allow more needs of the same request, or raise AccessDenied."""
+        return await self.gate.authorise(self, needs)
+
+
 class CatalogGate:
     """Authentication and authorisation of the catalog's callers."""
 
@@ -30,23 +42,23 @@ class CatalogGate:
 
     async def authenticate(
         self, request: Request, services: frozenset[str], host_bucket: str = "", body_sha256: str | None = None
-    ) -> Admission:
+    ) -> CatalogAdmission:
         """Say who asks; a route without a service needs nobody. Raises NotSignedIn, BadToken, and as Gate does."""
         header = request.headers.get("authorization", "")
         if not services:
-            return Admission(ANONYMOUS, None, _circumstances(request, self._clock()))
+            return CatalogAdmission(ANONYMOUS, None, _circumstances(request, self._clock()), self._gate)
         if header[: len(_BEARER)].lower() == _BEARER:
             return await self._bearer(request, header[len(_BEARER) :].strip())
         admission = await self._gate.authenticate(request, services, host_bucket, body_sha256)
         if admission.caller.is_anonymous:
             raise NotSignedIn
-        return admission
+        return CatalogAdmission(admission.caller, admission.verified, admission.circumstances, self._gate)
 
     async def authorise(self, admission: Admission, needs: Sequence[Need]) -> Decision:
         """Allow all of the needs, or refuse them."""
         return await self._gate.authorise(admission, needs)
 
-    async def _bearer(self, request: Request, token: str) -> Admission:
+    async def _bearer(self, request: Request, token: str) -> CatalogAdmission:
         now = self._clock()
         if self._throttle.blocked(now, _GUESSED, request.peer):
             raise TooManyFailures("", request.peer)
@@ -58,7 +70,7 @@ class CatalogGate:
             raise BadToken(error.message) from None
         except IdentityError as error:
             raise BadToken(error.message) from None
-        return Admission(caller, None, _circumstances(request, now))
+        return CatalogAdmission(caller, None, _circumstances(request, now), self._gate)
 
 
 def _circumstances(request: Request, now: float) -> Circumstances:

@@ -15,12 +15,14 @@ from lakeshare.state.port import State
 from lakeshare.tables.catalog import Catalog
 from lakeshare.tables.model.entries import EntryKind, Located, Warehouse
 from lakeshare.tables.model.names import Identifier
-from lakeshare.tables.model.places import MAX_SEGMENTS
+from lakeshare.tables.model.places import MAX_SEGMENTS, Place
 from lakeshare.tables.model.targets import entry_facts
 from lakeshare.tables.records import LOCATIONS, METADATA_FILES
 
 STAGED = "staged"
 """Stands for the UUID of a table that is not committed yet."""
+LOOKED_AT = 2
+"""Tables below a place that are looked at: one may be the table in question, a second is another."""
 _PREFIX = "s3:prefix"
 _DELETE_BUCKET = "s3:DeleteBucket"
 
@@ -64,6 +66,15 @@ class CatalogTerritory:
             _claim(warehouse, "/".join(map(str, where[len(LOCATIONS.prefix) + 1 :])), LOCATIONS.read(record).value)
             for where, record in found
         ]
+
+
+async def belongs_to(state: State, place: Place, uuid: str) -> bool:
+    """Say whether no other table than one lies above a place, at it, or below it."""
+    parts = place.segments
+    keys = [LOCATIONS.key(place.bucket, *parts[: end + 1]) for end in range(len(parts))]
+    records = [record for record in (await state.get(keys)).values() if record is not None]
+    below = (await state.scan(LOCATIONS.key(place.bucket, *parts), None, LOOKED_AT)).records
+    return all(LOCATIONS.read(record).value.uuid == uuid for record in (*records, *below))
 
 
 def _claim(warehouse: Warehouse, prefix: str, located: Located) -> Claim:

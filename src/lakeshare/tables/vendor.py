@@ -22,16 +22,20 @@ class Vendor:
     def __init__(self, directory: Directory, clock: Callable[[], float]) -> None:
         self._directory = directory
         self._clock = clock
-        self._kept: OrderedDict[tuple[str, Place, bool], TemporaryCredentials] = OrderedDict()
+        self._kept: OrderedDict[tuple[str, tuple[Place, ...], bool], TemporaryCredentials] = OrderedDict()
 
-    async def credentials(self, caller: Caller, place: Place, *, writable: bool) -> TemporaryCredentials:
-        """Return credentials that reach the keys below a place and nothing else. Raises what `vend` raises."""
+    async def credentials(self, caller: Caller, places: tuple[Place, ...], *, writable: bool) -> TemporaryCredentials:
+        """Return credentials that reach the keys below some places and nothing else. Raises what `vend` raises.
+
+        They reach them with the caller's own rights: what the caller may not do there, they may not.
+        """
         now = self._clock()
-        key = caller.name, place, writable
+        key = caller.name, places, writable
         held = self._kept.get(key)
         if held is not None and held.expires_at - now >= FRESH_SECONDS:
             return held
-        made = await vend(self._directory, caller, (Scope(place.bucket, place.key, writable),), LIFE_SECONDS, now)
+        scopes = tuple(Scope(place.bucket, place.key, writable) for place in places)
+        made = await vend(self._directory, caller, scopes, LIFE_SECONDS, now)
         self._kept[key] = made
         self._kept.move_to_end(key)
         if len(self._kept) > KEPT:

@@ -1,13 +1,14 @@
 """A catalog in memory with tables that have real manifests, and a clock that the test turns."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from lakeshare.formats.iceberg.creating import parse_create_table
 from lakeshare.formats.iceberg.metadata import TableMetadata
 from lakeshare.formats.iceberg.requirements import AssertTableUuid
 from lakeshare.formats.iceberg.updates import parse_updates
+from lakeshare.identity.caller import Need
 from lakeshare.state.memory import MemoryState
 from lakeshare.state.port import Transaction
 from lakeshare.storage.memory import MemoryStore
@@ -65,6 +66,10 @@ class Lake:
         self.warehouse: Warehouse = await create_warehouse(self.room, CreateWarehouse("wh-1", "tests"))
         await create_namespace(self.room, CreateNamespace(self.warehouse, ("ns",), {}))
         return self
+
+    def room_beside(self) -> Room:
+        """Return the room as a worker has it that remembers nothing."""
+        return replace(self.room, files=MetadataFiles(self.store))
 
     async def table(self, name: str = "t", **properties: str) -> "Table":
         """Make a table."""
@@ -165,6 +170,10 @@ class Table:
         place = place_of(await self.location())
         assert place is not None
         return [key.removeprefix(place.key + "/") for key in await self.lake.keys() if key.startswith(place.key + "/")]
+
+
+async def anything(_needs: Sequence[Need]) -> None:
+    """Allow whatever is needed."""
 
 
 def without_metadata(names: Sequence[str]) -> list[str]:

@@ -1,24 +1,28 @@
 """What drops and removals leave to do."""
 
+import json
 from typing import Any
 
 import pytest
 
+from lakeshare.formats.iceberg.creating import parse_create_table
+from lakeshare.formats.iceberg.table import encode_table
 from lakeshare.state.port import Transaction
 from lakeshare.storage.errors import NoSuchBucket
 from lakeshare.storage.port import Delete
 from lakeshare.tables.errors import BadRequest
-from lakeshare.tables.maintenance.choices import Choices
+from lakeshare.tables.maintenance.choices import Activity, Choices
 from lakeshare.tables.maintenance.records import CHOICES
-from lakeshare.tables.maintenance.runner import run_jobs
+from lakeshare.tables.maintenance.runner import run_due, run_jobs
 from lakeshare.tables.model.entries import EntryKind
 from lakeshare.tables.model.jobs import JOBS
+from lakeshare.tables.model.names import Identifier
 from lakeshare.tables.model.targets import Target
 from lakeshare.tables.operations import publish
-from lakeshare.tables.operations.tables import Register, register
+from lakeshare.tables.operations.tables import CreateTable, Register, create_table, register
 from lakeshare.tables.operations.warehouses import DeleteWarehouse, delete_warehouse
 from lakeshare.tables.records import LOCATIONS, NAMES, POINTERS, TABLES, VERSIONS
-from tests.tables.maintenance.kit import Lake, Table
+from tests.tables.maintenance.kit import DAY, SCHEMA, Lake, Table, anything
 
 
 @pytest.fixture
@@ -89,12 +93,49 @@ async def test_a_table_that_was_registered_again_keeps_its_files(lake: Lake):
     found = await table.found()
     await drop(table, purge=True)
     target = Target(lake.warehouse, table.identifier, EntryKind.TABLE, None)
-    await register(lake.room, Register(target, found.value.metadata_location, "tests"))
+    await register(lake.room, Register(target, found.value.metadata_location, "tests"), anything)
     before = await lake.keys()
     await run_jobs(lake.room)
     assert await lake.keys() == before
     assert not (await JOBS.page(lake.state)).items
     assert (await table.metadata()).current_snapshot_id == 1
+
+
+async def test_metadata_of_another_table_outlives_everything(lake: Lake):
+    """A metadata file that a pointer refers to stays, in whichever folder: neither purge nor a search removes it."""
+    place = "s3://wh-1/shared/folder"
+    keeper = await lake.table("keeper", **{"write.metadata.path": f"{place}/metadata"})
+    body = {"name": "around", "schema": SCHEMA, "location": place}
+    identifier = Identifier(("ns",), "around")
+    await create_table(lake.room, CreateTable(lake.warehouse, identifier, parse_create_table(body), "tests"))
+    table = Table(lake, identifier)
+    await table.append("a.parquet")
+    lake.clock.now += 30 * DAY
+    await lake.ask(table, Activity.UNREFERENCED)
+    await run_due(lake.room)
+    await keeper.commit({"action": "set-properties", "updates": {"a": "b"}})
+    await drop(table, purge=True)
+    await run_jobs(lake.room)
+    assert (await Lake.room_beside(lake).files.table((await keeper.found()).value)).properties["a"] == "b"
+
+
+async def test_a_log_that_another_hand_wrote_removes_nothing_elsewhere(lake: Lake):
+    """Of the metadata files that fall off a log, those go that lie below the table's own location."""
+    victim = await lake.table("victim")
+    theirs = (await victim.found()).value.metadata_location
+    table = await lake.table("t", **{"write.metadata.delete-after-commit.enabled": "true"})
+    found = await table.found()
+    document = json.loads(encode_table(await table.metadata()))
+    document["properties"]["write.metadata.previous-versions-max"] = "1"
+    document["metadata-log"] = [{"metadata-file": theirs, "timestamp-ms": document["last-updated-ms"]}]
+    crafted = f"{await table.location()}/metadata/00007-crafted.metadata.json"
+    await lake.write(crafted, json.dumps(document).encode())
+    target = Target(lake.warehouse, table.identifier, EntryKind.TABLE, found)
+    await register(lake.room, Register(target, crafted, "tests", overwrite=True), anything)
+    for value in "abc":
+        await table.commit({"action": "set-properties", "updates": {"a": value}})
+    assert (await Lake.room_beside(lake).files.table((await victim.found()).value)).uuid
+    assert crafted.removeprefix("s3://wh-1/") not in await lake.keys()
 
 
 async def test_a_purge_that_fails_is_tried_again_later(lake: Lake, monkeypatch: pytest.MonkeyPatch):
@@ -143,7 +184,7 @@ async def test_a_location_is_nobodys_while_its_files_go(lake: Lake, monkeypatch:
 
     async def register_first(*arguments: Any) -> Any:
         with pytest.raises(BadRequest, match="lies inside another table's"):
-            await register(lake.room, Register(target, found.value.metadata_location, "tests"))
+            await register(lake.room, Register(target, found.value.metadata_location, "tests"), anything)
         return await delete(*arguments)
 
     monkeypatch.setattr(lake.store, "delete", register_first)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from lakeshare.errors import Kind, LakeshareError
 from lakeshare.formats.iceberg_files.retention import collects_garbage
 from lakeshare.state.keys import Key
-from lakeshare.state.port import Change, Conflict, Delete, Expectation, Transaction
+from lakeshare.state.port import Change, Conflict, Delete, Expectation, State, Transaction
 from lakeshare.storage.errors import NoSuchBucket
 from lakeshare.storage.port import Delete as Removal
 from lakeshare.storage.port import Listing
@@ -129,7 +129,8 @@ async def _remove_below(room: Room, bucket: str, prefix: str) -> int:
         after = ""
         for _ in range(MAX_PASSES):
             page = await room.store.list(Listing(bucket, prefix, "", after, PAGE_ENTRIES))
-            keys = [each.key for each in page.objects if not (spares_metadata and _is_metadata(each.key))]
+            keys = [each.key for each in page.objects if not (spares_metadata and is_metadata(each.key))]
+            keys = await unguarded(room.state, bucket, keys)
             if keys:
                 await room.store.delete(bucket, [Removal(key) for key in keys])
                 removed += len(keys)
@@ -139,7 +140,13 @@ async def _remove_below(room: Room, bucket: str, prefix: str) -> int:
     return removed
 
 
-def _is_metadata(key: str) -> bool:
+async def unguarded(state: State, bucket: str, keys: Sequence[str]) -> list[str]:
+    """Leave out the metadata files that pointers refer to: another table may have its own in this folder."""
+    return [key for key in keys if not (is_metadata(key) and await METADATA_FILES.get(state, bucket, key))]
+
+
+def is_metadata(key: str) -> bool:
+    """Say whether a key is a metadata file's, by its name."""
     return key.endswith((".metadata.json", ".metadata.json.gz"))
 
 

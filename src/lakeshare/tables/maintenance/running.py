@@ -1,16 +1,19 @@
 """One activity for one table, from what is due to how it ended; and the same without doing it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from lakeshare.formats.iceberg.metadata import TableMetadata
 from lakeshare.formats.iceberg_files.retention import Expiry, collects_garbage
 from lakeshare.state.keyspace import Stored
 from lakeshare.state.port import Conflict, Transaction
+from lakeshare.storage.port import Entry
 from lakeshare.tables.errors import CommitFailed, MetadataFileMissing, NoSuchTable
 from lakeshare.tables.maintenance.choices import Activity, Effective
 from lakeshare.tables.maintenance.expiry import added, delete_unreached, planned, remove_snapshots, unreached
 from lakeshare.tables.maintenance.folder import TableFolder
 from lakeshare.tables.maintenance.orphans import Current, References, unreferenced
+from lakeshare.tables.maintenance.purge import unguarded
 from lakeshare.tables.maintenance.records import DUE, Due, Tally
 from lakeshare.tables.model.targets import Found
 from lakeshare.tables.records import VERSIONS
@@ -66,7 +69,8 @@ async def _dry_orphans(room: Room, found: Found, effective: Effective) -> DryRun
     references = await _references(room, found, folder)
     total = Tally()
     shown: list[str] = []
-    async for _, entries in unreferenced(folder, references, room.now_ms() - effective.unreferenced_age_ms):
+    async for _, found_there in unreferenced(folder, references, room.now_ms() - effective.unreferenced_age_ms):
+        entries = await _free(room, folder, found_there)
         total = added(total, Tally(unreferenced=len(entries), bytes=sum(each.size for each in entries)))
         shown += [folder.uri_of(each.key) for each in entries[: MAX_SHOWN - len(shown)]]
     return DryRun(total, files=tuple(shown))
@@ -124,12 +128,19 @@ async def _run_orphans(room: Room, found: Found, due: Stored[Due], effective: Ef
     total, pages = Tally(), 0
     oldest_ms = room.now_ms() - effective.unreferenced_age_ms
     async for last, entries in unreferenced(folder, references, oldest_ms, due.value.cursor):
-        removed = await folder.remove_listed(entries)
-        total = added(total, Tally(unreferenced=removed, bytes=sum(each.size for each in entries)))
+        gone = await _free(room, folder, entries)
+        removed = await folder.remove_listed(gone)
+        total = added(total, Tally(unreferenced=removed, bytes=sum(each.size for each in gone)))
         pages += 1
         if pages % SAVED_PAGES == 0:
             due = await _noted(room, due, replace(due.value, cursor=last))
     return total
+
+
+async def _free(room: Room, folder: TableFolder, entries: Sequence[Entry]) -> list[Entry]:
+    """Leave out what another table's pointer refers to: its metadata files may lie in this folder."""
+    keys = set(await unguarded(room.state, folder.place.bucket, [each.key for each in entries]))
+    return [each for each in entries if each.key in keys]
 
 
 async def _references(room: Room, found: Found, folder: TableFolder) -> References:

@@ -67,6 +67,8 @@ class Pointer:
     foreign: bool = False
     versioned_at_ms: int = 0
     """The time of the newest line of the version log."""
+    folders: tuple[str, ...] = ()
+    """Keys of folders outside of the location that the table's properties have files written to."""
 
 
 @dataclass(frozen=True, slots=True)

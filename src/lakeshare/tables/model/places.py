@@ -14,6 +14,10 @@ MAX_LOCATION_BYTES = 700
 HINT_CHARACTERS = 40
 METADATA_FOLDER = "write.metadata.path"
 """The property that chooses another folder for metadata files."""
+FOLDERS = (METADATA_FOLDER, "write.data.path", "write.object-storage.path", "write.folder-storage.path")
+"""The properties by which writers choose other folders; the last two are old names of the second."""
+MAX_FOLDER_BYTES = 256
+"""Of such a folder, for credentials to reach it: what credentials may reach is written into them."""
 
 _SCHEMES = ("s3://", "s3a://", "s3n://")
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
@@ -79,6 +83,26 @@ def namespace_location(bucket: str, namespace: Namespace) -> str:
 def new_location(parent: str, name: str, uuid: str) -> str:
     """Make a location of a new table: a hint for people, and a UUID, so that it never meets another."""
     return f"{parent.rstrip('/')}/{_hint(name)}-{uuid.replace('-', '')}"
+
+
+def chosen_place(uri: str | None, bucket: str) -> Place | None:
+    """Return the place that a request chooses, if it is one that the warehouse can give."""
+    try:
+        return None if not uri else table_place(uri, bucket)
+    except BadRequest:
+        return None
+
+
+def folders_beside(location: str, properties: Mapping[str, str], bucket: str) -> tuple[str, ...]:
+    """Return the folders of the warehouse outside of a location that properties have files written to."""
+    places = {chosen_place(properties.get(name), bucket) for name in FOLDERS} - {None}
+    keys = sorted(each.key for each in places if each is not None and len(each.key.encode()) <= MAX_FOLDER_BYTES)
+    own = place_of(location)
+    found: list[str] = [] if own is None else [own.key]
+    for key in keys:
+        if not any(f"{key}/".startswith(f"{above}/") for above in found):
+            found.append(key)
+    return tuple(found if own is None else found[1:])
 
 
 def metadata_file(location: str, properties: Mapping[str, str], version: int, unique: str, bucket: str) -> str:

@@ -5,12 +5,13 @@ A table that is not there needs the same right as one that is, so that a refusal
 
 from dataclasses import dataclass
 
-from lakeshare.identity.arns import table_arn, view_arn, warehouse_arn
+from lakeshare.identity.arns import object_arn, table_arn, view_arn, warehouse_arn
 from lakeshare.identity.caller import Need
 from lakeshare.state.keyspace import Stored
 from lakeshare.tables.errors import NoSuchTable, NoSuchView
 from lakeshare.tables.model.entries import EntryKind, Named, Pointer, Warehouse
 from lakeshare.tables.model.names import Identifier, Namespace, shown
+from lakeshare.tables.model.places import Place
 
 MISSING = "missing"
 """Stands for the UUID of what is not there."""
@@ -69,6 +70,17 @@ def missing(kind: EntryKind, identifier: Identifier, before: str = "") -> NoSuch
 def entry_facts(kind: EntryKind, identifier: Identifier) -> tuple[tuple[str, str], ...]:
     """Return what conditions of policies may ask of a table or view."""
     return (("s3tables:namespace", shown(identifier.namespace)), (_NAME_FACT[kind], identifier.name))
+
+
+def place_needs(place: Place | None) -> tuple[Need, ...]:
+    """Say what must be allowed to have a table at a place of one's choosing: all that its owner can do there by S3.
+
+    Whoever has a table somewhere may read, write and remove what lies there. So the choice gives nobody more.
+    """
+    if place is None:
+        return ()
+    resource = object_arn(place.bucket, f"{place.key}/")
+    return tuple(Need(action, resource) for action in ("s3:PutObject", "s3:GetObject", "s3:DeleteObject"))
 
 
 def warehouse_need(action: str, warehouse: str) -> Need:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
+from lakeshare.formats.iceberg.property_updates import SetLocation, SetProperties
 from lakeshare.formats.iceberg.requirements import Requirement, check_requirements, is_create
 from lakeshare.formats.iceberg.table import TableMetadata
 from lakeshare.formats.iceberg.updates import Update, apply_updates, create_from_updates, dropped_metadata_files
@@ -26,7 +27,7 @@ from lakeshare.tables.model.targets import Found, Target, missing, new_entry_nee
 from lakeshare.tables.operations import publish
 from lakeshare.tables.operations.namespaces import location_of
 from lakeshare.tables.operations.receipts import Once, commit_once, facts_in, facts_of
-from lakeshare.tables.operations.tables import standing
+from lakeshare.tables.operations.tables import chosen_needs, standing
 from lakeshare.tables.room import Room
 
 DEADLINE_SECONDS = 20.0
@@ -56,9 +57,24 @@ class TableChange:
 
     def requires(self) -> tuple[Need, ...]:
         """Say what the caller must be allowed: to change the table, or to make one."""
+        target = self.target
         if self.creates:
-            return (new_entry_need("CreateTable", self.target.warehouse.name, EntryKind.TABLE, self.target.identifier),)
-        return (self.target.need("UpdateTableMetadataLocation"),)
+            need = new_entry_need("CreateTable", target.warehouse.name, EntryKind.TABLE, target.identifier)
+        else:
+            need = target.need("UpdateTableMetadataLocation")
+        return need, *self._places()
+
+    def _places(self) -> tuple[Need, ...]:
+        """Say what is needed for the places that the updates choose."""
+        found = self.target.found
+        held = "" if found is None or self.creates else found.value.location
+        location, properties = held, dict[str, str]()
+        for update in self.updates:
+            if isinstance(update, SetLocation):
+                location = update.location
+            elif isinstance(update, SetProperties):
+                properties |= update.updates
+        return chosen_needs(self.target.warehouse, location, properties, held=held)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,8 +194,7 @@ async def _draft(room: Room, call: Commit, change: TableChange) -> Draft | Step:
 
     def step(written: Written) -> Step:
         plan = publish.move(found, base, new, written, by=call.by, now_ms=now_ms)
-        dropped = tuple(dropped_metadata_files(base, new)) if new.deletes_dropped_metadata_files else ()
-        return Step(plan.pointer, found.uuid, plan, written, dropped)
+        return Step(plan.pointer, found.uuid, plan, written, _dropped(base, new))
 
     return Draft(_file_name(new, number, found.warehouse.bucket), new, step)
 
@@ -204,6 +219,14 @@ async def _create(room: Room, call: Commit, change: TableChange) -> Draft:
         return Step(plan.pointer, creation.uuid, plan, written, creation=creation)
 
     return Draft(_file_name(new, 0, warehouse.bucket), new, step)
+
+
+def _dropped(base: TableMetadata, new: TableMetadata) -> tuple[str, ...]:
+    """Return the metadata files that may go: below the location alone, since a log may be another hand's."""
+    if not new.deletes_dropped_metadata_files:
+        return ()
+    own = f"{base.location}/"
+    return tuple(each for each in dropped_metadata_files(base, new) if each.startswith(own) and "/../" not in each)
 
 
 def _file_name(new: TableMetadata, number: int, bucket: str) -> str:

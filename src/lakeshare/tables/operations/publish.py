@@ -19,7 +19,7 @@ from lakeshare.tables.files import Written
 from lakeshare.tables.model.entries import EntryKind, Guarded, Located, Named, Pointer, Version, Warehouse
 from lakeshare.tables.model.jobs import JOBS, Job, JobKind
 from lakeshare.tables.model.names import Identifier, joined, shown
-from lakeshare.tables.model.places import Place, file_place, table_place
+from lakeshare.tables.model.places import MAX_SEGMENTS, Place, file_place, folders_beside, table_place
 from lakeshare.tables.model.targets import Found, Target
 from lakeshare.tables.operations.jobs import new_job_id
 from lakeshare.tables.records import (
@@ -91,6 +91,7 @@ def create(new: Creation) -> Plan:
         updated_at_ms=new.now_ms,
         created_by=new.by,
         foreign=new.foreign,
+        folders=_folders(new.metadata, warehouse),
     )
     pointer, line = _logged(pointer, None, new.metadata, new.by, new.now_ms)
     expect = (
@@ -99,6 +100,7 @@ def create(new: Creation) -> Plan:
         NAMES.absent(warehouse.id, joined(identifier.namespace), identifier.name),
         POINTERS.absent(warehouse.id, new.uuid),
         *_free(new.place),
+        *_outside(new.written, new.place),
     )
     changes = (
         NAMES.put(Named(new.kind, new.uuid), warehouse.id, joined(identifier.namespace), identifier.name),
@@ -123,6 +125,7 @@ def move(  # noqa: PLR0913 - a commit has as many sides
         metadata_bytes=written.size_bytes,
         updated_at_ms=now_ms,
         foreign=foreign,
+        folders=_folders(new, warehouse),
     )
     pointer, line = _logged(pointer, base, new, by, now_ms)
     relocated = _relocated(found, new.location, pointer)
@@ -133,7 +136,10 @@ def move(  # noqa: PLR0913 - a commit has as many sides
         *line,
         *relocated[1],
     )
-    return Plan((found.pointer.unchanged, *relocated[0]), changes, pointer)
+    beside: tuple[Expectation, ...] = ()
+    if _folder(held.metadata_location) != _folder(written.location):
+        beside = _outside(written, table_place(new.location, warehouse.bucket))
+    return Plan((found.pointer.unchanged, *relocated[0], *beside), changes, pointer)
 
 
 def rename(found: Found, to: Identifier) -> Plan:
@@ -209,8 +215,8 @@ def creation_refused(new: Creation, failed: tuple[Expectation, ...], taken: Entr
 
 
 def place_taken(location: str) -> BadRequest:
-    """Say that a place cannot be had."""
-    return BadRequest(f"the location {location} lies inside another table's, or around it")
+    """Say that a place cannot be had, for a table or for its metadata files."""
+    return BadRequest(f"the location {location} lies inside another table's, or around it, or its metadata folder does")
 
 
 def crossing(plans: Sequence[Plan]) -> str | None:
@@ -283,6 +289,25 @@ def _free(place: Place) -> tuple[Absent | Empty, ...]:
     parts = place.segments
     above = tuple(LOCATIONS.absent(place.bucket, *parts[: end + 1]) for end in range(len(parts)))
     return (*above, LOCATIONS.empty(place.bucket, *parts))
+
+
+def _folders(metadata: Metadata, warehouse: Warehouse) -> tuple[str, ...]:
+    if not isinstance(metadata, TableMetadata):
+        return ()
+    return folders_beside(metadata.location, metadata.properties, warehouse.bucket)
+
+
+def _folder(uri: str) -> str:
+    return uri.rpartition("/")[0]
+
+
+def _outside(written: Written, place: Place) -> tuple[Absent, ...]:
+    """Expect that a metadata file outside of its table's location does not lie inside another's."""
+    file = file_place(written.location, place.bucket)
+    if file.key.startswith(f"{place.key}/"):
+        return ()
+    parts = file.segments[:-1][:MAX_SEGMENTS]
+    return tuple(LOCATIONS.absent(place.bucket, *parts[: end + 1]) for end in range(len(parts)))
 
 
 def _relocated(found: Found, location: str, pointer: Pointer) -> tuple[tuple[Expectation, ...], tuple[Change, ...]]:

@@ -1,7 +1,7 @@
 """Tables: making, staging, registering, renaming and dropping them; views are renamed and dropped the same way."""
 
 import uuid as uuids
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from lakeshare.formats.iceberg.creating import CreateTable as NewTable
@@ -22,8 +22,17 @@ from lakeshare.tables.errors import (
 from lakeshare.tables.files import Metadata
 from lakeshare.tables.model.entries import EntryKind, Pointer, Warehouse
 from lakeshare.tables.model.names import Identifier, shown
-from lakeshare.tables.model.places import file_place, metadata_file, new_location, table_place
-from lakeshare.tables.model.targets import Target, missing, new_entry_need
+from lakeshare.tables.model.places import (
+    METADATA_FOLDER,
+    Place,
+    chosen_place,
+    file_place,
+    metadata_file,
+    new_location,
+    place_of,
+    table_place,
+)
+from lakeshare.tables.model.targets import Target, missing, new_entry_need, place_needs
 from lakeshare.tables.operations import publish
 from lakeshare.tables.operations.namespaces import location_of
 from lakeshare.tables.operations.receipts import Once, commit_once, facts_in, facts_of, is_done
@@ -43,8 +52,24 @@ class CreateTable:
     once: Once | None = None
 
     def requires(self) -> tuple[Need, ...]:
-        """Say what the caller must be allowed."""
-        return (new_entry_need("CreateTable", self.warehouse.name, EntryKind.TABLE, self.identifier),)
+        """Say what the caller must be allowed: to make a table, and to have it where it is to lie."""
+        need = new_entry_need("CreateTable", self.warehouse.name, EntryKind.TABLE, self.identifier)
+        return need, *chosen_needs(self.warehouse, self.new.location, self.new.properties)
+
+
+def chosen_needs(
+    warehouse: Warehouse, location: str | None, properties: Mapping[str, str], *, held: str = ""
+) -> tuple[Need, ...]:
+    """Say what must be allowed to choose where a table or view lies, and where its metadata files do.
+
+    What the server chooses, and what is `held` already, needs nothing.
+    """
+    place = None if location == held else chosen_place(location, warehouse.bucket)
+    folder = chosen_place(properties.get(METADATA_FOLDER), warehouse.bucket)
+    around = place or place_of(held)
+    if folder is not None and around is not None and f"{folder.key}/".startswith(f"{around.key}/"):
+        folder = None
+    return *place_needs(place), *place_needs(folder)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,8 +179,15 @@ class Register:
         return (need,)
 
 
-async def register(room: Room, call: Register) -> Made:
-    """Give a name to a metadata file. Raises MetadataFileMissing, AlreadyExists, NoSuchNamespace, BadRequest."""
+Allow = Callable[[Sequence[Need]], Awaitable[object]]
+"""Allows what is needed, at the gate that every request passes, or raises AccessDenied."""
+
+
+async def register(room: Room, call: Register, allow: Allow) -> Made:
+    """Give a name to a metadata file. Raises MetadataFileMissing, AlreadyExists, NoSuchNamespace, BadRequest.
+
+    Where the table lies stands in the file: what is needed to have it there is asked for once that is read.
+    """
     target = call.target
     warehouse, identifier, kind = target.warehouse, target.identifier, target.kind
     if (facts := await facts_of(room.state, call.once)) is not None:
@@ -166,11 +198,17 @@ async def register(room: Room, call: Register) -> Made:
         raise publish.name_taken(kind, taken.value.kind, identifier)
     raw, written = await room.files.read(call.metadata_location, file_place(call.metadata_location, warehouse.bucket))
     metadata: TableMetadata | ViewMetadata = parse_table(raw) if kind is EntryKind.TABLE else parse_view(raw)
-    table_place(metadata.location, warehouse.bucket)
+    if (place := table_place(metadata.location, warehouse.bucket)) != held_place(target):
+        await allow(place_needs(place))
     new = publish.Creation(warehouse, identifier, kind, metadata, written, call.by, room.now_ms(), foreign=True)
     if taken is not None:
         return await _overwrite(room, call, new)
     return await _appear(room, new, call.once)
+
+
+def held_place(target: Target) -> Place | None:
+    """Return where a table or view lies now, if it is there."""
+    return None if target.found is None else place_of(target.found.value.location)
 
 
 async def _overwrite(room: Room, call: Register, new: publish.Creation) -> Made:

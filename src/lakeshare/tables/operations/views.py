@@ -10,6 +10,8 @@ from lakeshare.formats.iceberg.view_creating import CreateView as NewView
 from lakeshare.formats.iceberg.view_creating import new_view
 from lakeshare.formats.iceberg.view_updates import (
     AssertViewUuid,
+    SetViewLocation,
+    SetViewProperties,
     ViewUpdate,
     apply_view_updates,
     check_view_requirements,
@@ -31,7 +33,7 @@ from lakeshare.tables.operations.commit import (
     current,
 )
 from lakeshare.tables.operations.receipts import Once, commit_once, facts_in, facts_of
-from lakeshare.tables.operations.tables import Made, location_for, publish_new, standing
+from lakeshare.tables.operations.tables import Made, chosen_needs, location_for, publish_new, standing
 from lakeshare.tables.room import Room
 
 
@@ -46,8 +48,9 @@ class CreateView:
     once: Once | None = None
 
     def requires(self) -> tuple[Need, ...]:
-        """Say what the caller must be allowed."""
-        return (new_entry_need("CreateView", self.warehouse.name, EntryKind.VIEW, self.identifier),)
+        """Say what the caller must be allowed: to make a view, and to have it where it is to lie."""
+        need = new_entry_need("CreateView", self.warehouse.name, EntryKind.VIEW, self.identifier)
+        return need, *chosen_needs(self.warehouse, self.new.location, self.new.properties)
 
 
 async def create_view(room: Room, call: CreateView) -> Made:
@@ -74,8 +77,15 @@ class ReplaceView:
     once: Once | None = None
 
     def requires(self) -> tuple[Need, ...]:
-        """Say what the caller must be allowed."""
-        return (self.target.need("UpdateView"),)
+        """Say what the caller must be allowed: to change the view, and to have it where it is to lie."""
+        held = "" if self.target.found is None else self.target.found.value.location
+        location, properties = held, dict[str, str]()
+        for update in self.updates:
+            if isinstance(update, SetViewLocation):
+                location = update.location
+            elif isinstance(update, SetViewProperties):
+                properties |= update.updates
+        return self.target.need("UpdateView"), *chosen_needs(self.target.warehouse, location, properties, held=held)
 
 
 async def replace_view(room: Room, call: ReplaceView) -> Made:

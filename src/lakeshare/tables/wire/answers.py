@@ -16,6 +16,7 @@ from lakeshare.tables.model.entries import EntryKind, Pointer, Warehouse
 from lakeshare.tables.model.names import Identifier, Namespace, joined
 from lakeshare.tables.model.places import Place, table_place
 from lakeshare.tables.model.targets import entry_facts
+from lakeshare.tables.territory import belongs_to
 from lakeshare.tables.wire.asking import wants_credentials
 from lakeshare.tables.wire.call import Call
 
@@ -64,7 +65,7 @@ def storage_config(call: Call) -> dict[str, str]:
 class Delegation:
     """Whether an answer carries credentials, which ones, and what an ETag must know of that."""
 
-    __slots__ = ("call", "place", "writable")
+    __slots__ = ("_folders", "_uuid", "call", "place", "reached", "writable")
 
     def __init__(  # noqa: PLR0913 - whose, what and where
         self,
@@ -74,12 +75,15 @@ class Delegation:
         kind: EntryKind,
         where: tuple[str, Identifier],
         *,
+        folders: Sequence[str] = (),
         always: bool = False,
     ) -> None:
         """Find out what a caller may have: `where` is the location, and the name of the table or view."""
         self.call = call
         self.place: Place | None = None
         self.writable = False
+        self.reached: tuple[Place, ...] = ()
+        self._uuid, self._folders = uuid, folders
         if not always and not wants_credentials(call):
             return
         location, identifier = where
@@ -101,7 +105,20 @@ class Delegation:
         """Return the credentials, where there are to be any."""
         if self.place is None:
             return None
-        return await self.call.room.vendor.credentials(self.call.caller, self.place, writable=self.writable)
+        self.reached = (self.place, *await self._beside(self.place))
+        return await self.call.room.vendor.credentials(self.call.caller, self.reached, writable=self.writable)
+
+    async def _beside(self, place: Place) -> list[Place]:
+        """Return the folders outside of the location that credentials may reach: none that is another table's."""
+        places = [Place(place.bucket, key) for key in self._folders]
+        return [each for each in places if await belongs_to(self.call.room.state, each, self._uuid)]
+
+    def entries(self, config: Mapping[str, str]) -> list[dict[str, Any]]:
+        """Return the one entry of storage-credentials: for the location, slash and all, or for what is around all."""
+        if self.place is None:
+            return []
+        prefix = f"{self.place.uri}/" if len(self.reached) == 1 else f"s3://{self.place.bucket}/"
+        return [{"prefix": prefix, "config": config}]
 
 
 def etag_of(uuid: str, pointer: Pointer, mode: str, *marks: str) -> str:
@@ -148,8 +165,3 @@ def refresh_path(warehouse: str, identifier: Identifier) -> str:
     """Return the path at which a client asks for new credentials, below its `uri`."""
     namespace, name = quote(joined(identifier.namespace), safe=""), quote(identifier.name, safe="")
     return f"v1/{warehouse}/namespaces/{namespace}/tables/{name}/credentials"
-
-
-def storage_credentials(place: Place, config: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Return the one entry of storage-credentials: for the table's location, slash and all."""
-    return [{"prefix": f"{place.uri}/", "config": config}]

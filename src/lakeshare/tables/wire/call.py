@@ -10,8 +10,8 @@ from lakeshare.http.request import Request
 from lakeshare.http.response import Response
 from lakeshare.identity.authorise import Authoriser
 from lakeshare.identity.caller import Caller, Need
-from lakeshare.identity.gate import Admission
 from lakeshare.tables.errors import BadRequest
+from lakeshare.tables.gate import CatalogAdmission
 from lakeshare.tables.room import Room
 
 QUERY_LIMIT = 32
@@ -29,7 +29,7 @@ class Call:
     request: Request
     names: Mapping[str, str]
     body: bytes
-    admission: Admission
+    admission: CatalogAdmission
 
     @property
     def caller(self) -> Caller:

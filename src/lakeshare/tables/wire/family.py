@@ -11,7 +11,7 @@ from lakeshare.http.response import Response
 from lakeshare.identity.gate import Admission
 from lakeshare.identity.wire.answer import identified
 from lakeshare.identity.wire.proof import check_body
-from lakeshare.tables.gate import SERVICES
+from lakeshare.tables.gate import SERVICES, CatalogAdmission
 from lakeshare.tables.operations.receipts import Once, refuse_once
 from lakeshare.tables.room import Room
 from lakeshare.tables.wire import oauth
@@ -72,6 +72,8 @@ class CatalogMatch:
         if self._body_is_left:
             body = await self.request.body(self.route.body_limit_bytes)
         check_body(admission.verified, body, may_be_unsigned=True)  # as some signers do (iceberg.md 3.4)
+        if not isinstance(admission, CatalogAdmission):
+            raise TypeError("the catalog's requests come by its own gate")
         self.call = Call(self.room, self.request, self.names, body, admission)
         return await self.route.decode(self.call)
 

@@ -11,6 +11,7 @@ from lakeshare.http.response import Response
 from lakeshare.tables.errors import BadRequest, CommitStateUnknown
 from lakeshare.tables.model.entries import EntryKind, Pointer, Warehouse
 from lakeshare.tables.model.names import Identifier, check_name
+from lakeshare.tables.model.places import folders_beside
 from lakeshare.tables.model.targets import Found
 from lakeshare.tables.operations import tables
 from lakeshare.tables.operations.listing import ListEntries, list_entries
@@ -55,21 +56,21 @@ async def _staged(call: Call, asked: tables.CreateTable, draft: tables.Draft) ->
     """Answer a draft, with credentials for the place where it is to lie."""
     metadata = draft.metadata
     where = metadata.location, asked.identifier
-    delegation = answers.Delegation(call, asked.warehouse, STAGED, EntryKind.TABLE, where)
+    folders = folders_beside(metadata.location, metadata.properties, asked.warehouse.bucket)
+    delegation = answers.Delegation(call, asked.warehouse, STAGED, EntryKind.TABLE, where, folders=folders)
     config = answers.storage_config(call)
     vended = await delegation.credentials()
-    if vended is None or delegation.place is None:
+    if vended is None:
         return answers.loaded(None, (encode_table(metadata),), config, ())
     config |= answers.vended_config(vended)
-    return answers.loaded(
-        None, (encode_table(metadata),), config, answers.storage_credentials(delegation.place, config)
-    )
+    return answers.loaded(None, (encode_table(metadata),), config, delegation.entries(config))
 
 
 async def loaded(call: Call, warehouse: Warehouse, uuid: str, pointer: Pointer, mode: str = ALL) -> Response:
     """Answer a table as its pointer has it; 304 where the client has that already."""
     identifier = Identifier(pointer.namespace, pointer.name)
-    delegation = answers.Delegation(call, warehouse, uuid, EntryKind.TABLE, (pointer.location, identifier))
+    where = pointer.location, identifier
+    delegation = answers.Delegation(call, warehouse, uuid, EntryKind.TABLE, where, folders=pointer.folders)
     etag = answers.etag_of(uuid, pointer, mode, delegation.mark, answers.storage_mark(call))
     if call.request.method == "GET" and _has(call.header("if-none-match"), etag):
         return _unchanged(etag)
@@ -77,12 +78,11 @@ async def loaded(call: Call, warehouse: Warehouse, uuid: str, pointer: Pointer, 
     metadata = await files.shown(pointer) if mode == ALL else (await files.referenced(pointer),)
     config = answers.storage_config(call)
     vended = await delegation.credentials()
-    if vended is None or delegation.place is None:
+    if vended is None:
         return answers.loaded(pointer.metadata_location, metadata, config, (), etag)
     config |= answers.vended_config(vended)
     config["client.refresh-credentials-endpoint"] = answers.refresh_path(warehouse.name, identifier)
-    credentials = answers.storage_credentials(delegation.place, config)
-    return answers.loaded(pointer.metadata_location, metadata, config, credentials, etag)
+    return answers.loaded(pointer.metadata_location, metadata, config, delegation.entries(config), etag)
 
 
 async def moved(answer: Awaitable[Response]) -> Response:
@@ -190,7 +190,7 @@ async def _register(call: Call) -> tables.Register:
 
 
 async def _registered(room: Room, call: Call, asked: tables.Register) -> Response:
-    made = await tables.register(room, asked)
+    made = await tables.register(room, asked, call.admission.authorise)
     return await moved(loaded(call, asked.target.warehouse, made.uuid, made.pointer))
 
 
@@ -201,12 +201,15 @@ async def _credentials(call: Call) -> EntryCall:
 async def _vended(_room: Room, call: Call, asked: EntryCall) -> Response:
     found = asked.target.entry()
     where = found.value.location, asked.target.identifier
-    delegation = answers.Delegation(call, found.warehouse, found.uuid, EntryKind.TABLE, where, always=True)
+    folders = found.value.folders
+    delegation = answers.Delegation(
+        call, found.warehouse, found.uuid, EntryKind.TABLE, where, folders=folders, always=True
+    )
     vended = await delegation.credentials()
-    if vended is None or delegation.place is None:
+    if vended is None:
         return answers.json_answer({"storage-credentials": []}, answers.NO_STORE)
     config = answers.storage_config(call) | answers.vended_config(vended)
-    body = {"storage-credentials": answers.storage_credentials(delegation.place, config)}
+    body = {"storage-credentials": delegation.entries(config)}
     return Response(200, [answers.JSON, answers.NO_STORE], orjson.dumps(body))
 
 

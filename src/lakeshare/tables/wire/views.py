@@ -82,7 +82,8 @@ async def _register(call: Call) -> tables.Register:
 
 
 async def _registered(room: Room, call: Call, asked: tables.Register) -> Response:
-    return await moved(_shown(call, (await tables.register(room, asked)).pointer))
+    made = await tables.register(room, asked, call.admission.authorise)
+    return await moved(_shown(call, made.pointer))
 
 
 ROUTES = (

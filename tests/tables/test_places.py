@@ -1,0 +1,218 @@
+"""Where tables lie: nobody gains by choosing a place, no two tables share one, and credentials follow the choice."""
+
+import json
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.admin.client import Client
+from tests.live import LiveServer, running
+from tests.tables.lake import SCHEMA, Lake, set_property
+
+VENDED = {"X-Iceberg-Access-Delegation": "vended-credentials"}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
+    """A server of two workers."""
+    with running(tmp_path_factory.mktemp("places") / "data") as live:
+        yield live
+
+
+@pytest.fixture(scope="module")
+def lake(server: LiveServer) -> Lake:
+    return Lake.made(server, "places")
+
+
+@pytest.fixture
+def where(lake: Lake) -> str:
+    """A namespace of a test's own."""
+    return lake.namespace(f"ns-{uuid.uuid4().hex[:8]}")
+
+
+def user(lake: Lake, *statements: dict[str, Any]) -> Lake:
+    """Make a user that is allowed this, and see the warehouse as it does."""
+    root, name = Client.root(lake.client.server), f"user-{uuid.uuid4().hex[:8]}"
+    document = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow"} | each for each in statements]}
+    root.ok("PUT", f"/policies/{name}", document)
+    made = root.ok("POST", "/users", {"name": name, "policies": [name]})
+    return lake.seen_by(Client(lake.client.server, made["name"], made["secret_key"]))
+
+
+def moved(location: str) -> dict[str, Any]:
+    return {"requirements": [], "updates": [{"action": "set-location", "location": location}]}
+
+
+def creation(where: str, name: str, location: str) -> dict[str, Any]:
+    """Make the change that creates a table at a place, as part of a transaction."""
+    updates = [
+        {"action": "assign-uuid", "uuid": str(uuid.uuid4())},
+        {"action": "upgrade-format-version", "format-version": 2},
+        {"action": "add-schema", "schema": SCHEMA},
+        {"action": "set-current-schema", "schema-id": -1},
+        {"action": "add-spec", "spec": {"fields": []}},
+        {"action": "set-default-spec", "spec-id": -1},
+        {"action": "add-sort-order", "sort-order": {"order-id": 0, "fields": []}},
+        {"action": "set-default-sort-order", "sort-order-id": -1},
+        {"action": "set-location", "location": location},
+    ]
+    identifier = {"namespace": [where.rpartition("/")[2]], "name": name}
+    return {"identifier": identifier, "requirements": [{"type": "assert-create"}], "updates": updates}
+
+
+def as_client(server: LiveServer, config: dict[str, str]) -> Client:
+    return Client(server, config["s3.access-key-id"], config["s3.secret-access-key"], config["s3.session-token"])
+
+
+class TestOverlaps:
+    def test_a_place_that_is_taken_is_refused_at_once(self, lake: Lake, where: str):
+        """A table or view that is to move inside another's place, or around it, stays, and is no race to be run."""
+        location = lake.table(where, "a")["metadata"]["location"]
+        lake.table(where, "b")
+        for place in (location, f"{location}/deeper", location.rpartition("/")[0]):
+            assert lake.refused("POST", f"{where}/tables/b", moved(place))[:2] == (400, "BadRequestException")
+
+    def test_one_transaction_gives_no_place_twice(self, lake: Lake, where: str):
+        """Tables that one transaction would put inside each other are refused, all of them, and leave no files."""
+        place = f"s3://{lake.warehouse}/crossing-{uuid.uuid4().hex}"
+        for second in (place, f"{place}/inside"):
+            changes = [creation(where, "x", place), creation(where, "y", second)]
+            refused = lake.refused("POST", "/{w}/transactions/commit", {"table-changes": changes})
+            assert refused[0] == 400
+        listed = lake.client.raw("GET", f"/{lake.warehouse}?list-type=2&prefix=crossing-")
+        assert b"<Key>" not in listed.body
+        assert lake.ok("GET", f"{where}/tables")["identifiers"] == []
+
+    def test_metadata_goes_into_no_other_table(self, lake: Lake, where: str):
+        """A folder for metadata files that is another table's is refused, when a table is made and when it is set."""
+        location = lake.table(where, "a")["metadata"]["location"]
+        properties = {"write.metadata.path": f"{location}/metadata"}
+        body = {"name": "b", "schema": SCHEMA, "properties": properties}
+        assert lake.refused("POST", f"{where}/tables", body)[0] == 400
+        lake.table(where, "c")
+        commit = {"requirements": [], "updates": [{"action": "set-properties", "updates": properties}]}
+        assert lake.refused("POST", f"{where}/tables/c", commit)[0] == 400
+        free = f"s3://{lake.warehouse}/metadata-{uuid.uuid4().hex}"
+        made = lake.table(where, "d", properties={"write.metadata.path": free})
+        assert made["metadata-location"].startswith(f"{free}/00000-")
+
+
+class TestChoosing:
+    """A user that may make and change tables, and nothing elsewhere in the warehouse."""
+
+    @pytest.fixture
+    def maker(self, lake: Lake) -> Lake:
+        tables = ["CreateTable", "GetTable", "UpdateTableMetadataLocation", "RegisterTable", "CreateView"]
+        actions = [f"s3tables:{each}" for each in tables]
+        return user(lake, {"Action": actions, "Resource": "arn:aws:s3tables:::bucket/*"})
+
+    def test_the_servers_choice_needs_nothing_more(self, lake: Lake, where: str, maker: Lake):
+        """Whoever may make tables has them where the server puts them, and changes them there."""
+        made = maker.table(where, "t")
+        maker.ok("POST", f"{where}/tables/t", set_property("a", "b"))
+        maker.ok("POST", f"{where}/tables/t", moved(made["metadata"]["location"]))
+
+    def test_a_place_of_ones_own_needs_rights_there(self, lake: Lake, where: str, maker: Lake):
+        """A location is chosen by who may write there by S3: otherwise it would open what others have left there."""
+        place = f"s3://{lake.warehouse}/left-{uuid.uuid4().hex}"
+        maker.table(where, "t")
+        view = {
+            "name": "v", "schema": SCHEMA, "location": place, "properties": {},
+            "view-version": {
+                "version-id": 1, "schema-id": 0, "timestamp-ms": 1, "summary": {}, "default-namespace": ["ns"],
+                "representations": [{"type": "sql", "sql": "SELECT 1", "dialect": "spark"}],
+            },
+        }  # fmt: skip
+        asked: list[tuple[str, Any]] = [
+            (f"{where}/tables", {"name": "u", "schema": SCHEMA, "location": place}),
+            (f"{where}/tables", {"name": "u", "schema": SCHEMA, "properties": {"write.metadata.path": place}}),
+            (f"{where}/tables/t", moved(place)),
+            ("/{w}/transactions/commit", {"table-changes": [creation(where, "u", place)]}),
+            (f"{where}/views", view),
+        ]
+        assert [maker.refused("POST", *each)[0] for each in asked] == [403] * len(asked)
+        staged = {"Action": ["s3tables:PutTableData", "s3tables:GetTableData"]}
+        resource = {"Resource": f"arn:aws:s3tables:::bucket/{lake.warehouse}/table/staged"}
+        trusted = user(lake, {"Action": "s3tables:CreateTable", "Resource": "*"}, staged | resource)
+        trusted.ok("POST", *asked[0])
+
+    def test_a_file_cannot_choose_either(self, lake: Lake, where: str, maker: Lake):
+        """A metadata file that is registered puts its table where whoever registers it has rights, or nowhere."""
+        made = lake.table(where, "t")
+        metadata = made["metadata"] | {
+            "table-uuid": str(uuid.uuid4()),
+            "location": f"s3://{lake.warehouse}/others-{uuid.uuid4().hex}",
+        }
+        key = f"/{lake.warehouse}/drop-{uuid.uuid4().hex}/metadata/00000-x.metadata.json"
+        assert lake.client.raw("PUT", key, json.dumps(metadata).encode()).status == 200
+        body = {"name": "mine", "metadata-location": f"s3:/{key}"}
+        assert maker.refused("POST", f"{where}/register", body)[:2] == (403, "ForbiddenException")
+        assert lake.ok("POST", f"{where}/register", body)["metadata"]["location"] == metadata["location"]
+
+    def test_ordinary_objects_stay_their_owners(self, server: LiveServer):
+        """In a bucket that had objects before, no table is put around objects that its maker may not touch."""
+        name = f"upgraded-{uuid.uuid4().hex[:8]}"
+        root = Client.root(server)
+        assert root.raw("PUT", f"/{name}").status == 200
+        assert root.raw("PUT", f"/{name}/payroll/january.csv", b"secret").status == 200
+        lake = Lake(root, name)
+        lake.ok("POST", "/warehouses", {"name": name, "upgrade-existing": True})
+        where = lake.namespace("ns")
+        maker = user(lake, {"Action": "s3tables:*", "Resource": "*"})
+        body = {"name": "t", "schema": SCHEMA, "location": f"s3://{name}/payroll"}
+        assert maker.refused("POST", f"{where}/tables", body)[0] == 403
+        maker.table(where, "t")
+        assert root.raw("GET", f"/{name}/payroll/january.csv").body == b"secret"
+
+
+class TestFolders:
+    def test_credentials_reach_the_folders_that_properties_choose(self, server: LiveServer, lake: Lake, where: str):
+        """Vended credentials write to the folders of write.data.path and write.metadata.path, and nowhere else."""
+        data, meta = (f"s3://{lake.warehouse}/{kind}-{uuid.uuid4().hex}" for kind in ("data", "meta"))
+        properties = {"write.data.path": data, "write.metadata.path": meta}
+        lake.table(where, "t", properties=properties)
+        found = lake.call("GET", f"{where}/tables/t", **VENDED).json
+        client = as_client(server, found["config"])
+        assert [each["prefix"] for each in found["storage-credentials"]] == [f"s3://{lake.warehouse}/"]
+        for folder in (data, meta, found["metadata"]["location"]):
+            assert client.raw("PUT", f"{folder.removeprefix('s3:/')}/f.parquet", b"x").status == 200
+            assert client.raw("PUT", f"{folder.removeprefix('s3:/')}0/f.parquet", b"x").status == 403
+        assert client.raw("PUT", f"/{lake.warehouse}/elsewhere", b"x").status == 403
+
+    def test_they_come_with_the_table(self, server: LiveServer, lake: Lake, where: str):
+        """The folders are reached by a draft's credentials, by fresh ones, and from the commit on that sets them."""
+        data = f"s3://{lake.warehouse}/data-{uuid.uuid4().hex}"
+        body = {"name": "t", "schema": SCHEMA, "stage-create": True, "properties": {"write.data.path": data}}
+        staged = lake.call("POST", f"{where}/tables", body, **VENDED).json
+        lake.table(where, "u")
+        first = lake.call("GET", f"{where}/tables/u", **VENDED).json
+        lake.ok("POST", f"{where}/tables/u", set_property("write.data.path", data))
+        fresh = lake.ok("GET", f"{where}/tables/u/credentials")["storage-credentials"][0]["config"]
+        key = f"{data.removeprefix('s3:/')}/f.parquet"
+        configs = (staged["config"], fresh, first["config"])
+        assert [as_client(server, each).raw("PUT", key, b"x").status for each in configs] == [200, 200, 403]
+
+    def test_no_property_opens_another_table(self, server: LiveServer, lake: Lake, where: str):
+        """A folder inside another table's place, around it, or in another bucket is not reached, whoever names it."""
+        other = lake.table(where, "other")["metadata"]["location"]
+        bucket = f"bucket-{uuid.uuid4().hex[:8]}"
+        assert lake.client.raw("PUT", f"/{bucket}").status == 200
+        for number, folder in enumerate((other, f"{other}/data", other.rpartition("/")[0], f"s3://{bucket}/x")):
+            lake.table(where, f"t{number}", properties={"write.data.path": folder})
+            found = lake.call("GET", f"{where}/tables/t{number}", **VENDED).json
+            client = as_client(server, found["config"])
+            for place in (other, folder):
+                assert client.raw("PUT", f"{place.removeprefix('s3:/')}/f.parquet", b"x").status == 403
+                assert client.raw("GET", f"{place.removeprefix('s3:/')}/f.parquet").status == 403
+
+    def test_they_give_nobody_more_than_it_has(self, server: LiveServer, lake: Lake, where: str):
+        """Who may write one table and nothing else of a warehouse is not let into a folder by its property."""
+        data = f"s3://{lake.warehouse}/data-{uuid.uuid4().hex}"
+        made = lake.table(where, "t", properties={"write.data.path": data})["metadata"]
+        table = f"arn:aws:s3tables:::bucket/{lake.warehouse}/table/{made['table-uuid']}"
+        writer = user(lake, {"Action": "s3tables:*", "Resource": table})
+        client = as_client(server, writer.call("GET", f"{where}/tables/t", **VENDED).json["config"])
+        assert client.raw("PUT", f"{made['location'].removeprefix('s3:/')}/f.parquet", b"x").status == 200
+        assert client.raw("PUT", f"{data.removeprefix('s3:/')}/f.parquet", b"x").status == 403
