@@ -54,6 +54,10 @@ class Done:
         return one
 
 
+Typed = Callable[..., Done]
+"""Runs a command in this process."""
+
+
 @dataclass
 class Cli:
     """Types commands as one user, with aliases of its own, in a folder of its own."""
@@ -139,9 +143,7 @@ def bucket(lake: Cli, bucket_names: Callable[[str], str]) -> str:
 
 
 @pytest.fixture
-def quick(
-    lake: Cli, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
-) -> Iterator[Callable[..., Done]]:
+def quick(lake: Cli, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]) -> Iterator[Typed]:
     """Run commands in this process, for tests of many small cases."""
     before = signal.getsignal(signal.SIGTERM)
     for name in [name for name in os.environ if is_of_the_user(name)]:
@@ -159,3 +161,12 @@ def quick(
 
     yield run
     signal.signal(signal.SIGTERM, before)
+
+
+@pytest.fixture
+def warehouse(quick: Typed, bucket_names: Callable[[str], str]) -> str:
+    """A warehouse by its name, with the namespace `ns`."""
+    name = bucket_names("cli-wh")
+    quick("table", "warehouse", "create", "lake", name)
+    quick("table", "namespace", "create", "lake", name, "ns")
+    return name

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Cli, Done
+from tests.cli.conftest import Cli, Typed
 
-Typed = Callable[..., Done]
 SCHEMA = json.dumps(
     {
         "type": "struct",
@@ -24,15 +23,6 @@ SCHEMA = json.dumps(
         ],
     }
 )
-
-
-@pytest.fixture
-def warehouse(quick: Typed, bucket_names: Callable[[str], str]) -> str:
-    """A warehouse by its name, with the namespace `ns`."""
-    name = bucket_names("cli-wh")
-    quick("table", "warehouse", "create", "lake", name)
-    quick("table", "namespace", "create", "lake", name, "ns")
-    return name
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import delta_sharing
 import pandas as pd
 import pytest
 
-from tests.cli.conftest import Cli, Done
+from tests.cli.conftest import Cli, Typed
 from tests.formats.delta.conformance import VECTORS, unpack
 from tests.live import LiveServer
 from tests.sharing.protocol.cells import cell
@@ -19,7 +19,6 @@ pytestmark = pytest.mark.filterwarnings("default")  # of the delta-sharing packa
 GOLDEN = ("dv-partitioned-with-checkpoint", "dv-with-columnmapping", "data-reader-primitives", "data-reader-map",
           "data-reader-timestamp_ntz-id-mode", "data-reader-nested-struct", "data-reader-partition-values",
           "type-widening")  # fmt: skip
-Typed = Callable[..., Done]
 
 
 @pytest.fixture

@@ -10,10 +10,8 @@ import pytest
 
 from tests.admin.client import Client
 from tests.admin.tables import make_table
-from tests.cli.conftest import Cli, Done
+from tests.cli.conftest import Cli, Typed
 from tests.live import LiveServer, lakeshare, running
-
-Typed = Callable[..., Done]
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """What `table config` prints works in the engine that it is for."""
 
-from collections.abc import Callable
 from importlib.resources import files
 from importlib.util import find_spec
 
@@ -9,21 +8,11 @@ import pyarrow as pa
 import pytest
 
 from lakeshare.cli.commands.table.engines import Access, spark_properties, trino
-from tests.cli.conftest import Cli, Done
+from tests.cli.conftest import Cli, Typed
 
-Typed = Callable[..., Done]
 ACCESS = Access("http://127.0.0.1:9000", "analytics", "key", "sec\\ret'", name="lake")
 EXTENSIONS = ("httpfs", "avro", "iceberg")
 ROWS = pa.table({"id": pa.array([1, 2, 3], pa.int64())})
-
-
-@pytest.fixture
-def warehouse(quick: Typed, bucket_names: Callable[[str], str]) -> str:
-    """A warehouse by its name, with the namespace `ns`."""
-    name = bucket_names("cli-config")
-    quick("table", "warehouse", "create", "lake", name)
-    quick("table", "namespace", "create", "lake", name, "ns")
-    return name
 
 
 def test_the_python_for_pyiceberg_runs(quick: Typed, warehouse: str):
