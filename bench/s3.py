@@ -10,7 +10,6 @@ import os
 import shutil
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
@@ -18,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import s3_fill as fill
-from s3_peers import ROOT, Peer, build_peers, start_lakeshare, start_minio, start_nginx
+from running import ROOT, say
+from s3_peers import Peer, build_peers, start_lakeshare, start_minio, start_nginx
 from s3_report import plot, table, verdicts, write_docs
 from s3_samples import Sample, has_wrk, take, take_wrk
 
@@ -124,7 +124,7 @@ class Bench:
         """Put what the rows read."""
         self.run.body.write_bytes(fill.payload(fill.LARGE))
         for peer in self.peers:
-            _say(f"filling {peer.name}")
+            say(f"filling {peer.name}")
             fill.fill_objects(peer)
             if peer.name == "nginx" or not {"list", "list1k"} & set(self.rows):
                 continue
@@ -148,7 +148,7 @@ class Bench:
     def _take(self, row: str, peer: Peer, number: int) -> None:
         sample = self.loads.rows[row](peer, number)
         self.samples.append(sample)
-        _say(
+        say(
             f"round {number + 1}/{self.run.rounds} {row:8} {peer.name:9} {sample.rate:>14,.0f}/s "
             f"cpu {sample.cpu_seconds / sample.seconds:.2f} client {sample.client:.2f} foreign {sample.foreign:.2f} "
             f"p99 {sample.p99_ms:.1f} ms, worker {sample.pss_mb:.0f} MB"
@@ -161,7 +161,7 @@ def _rows(asked: str) -> list[str]:
     if unknown := set(filter(None, asked.split(","))) - set(known):
         sys.exit(f"no such row: {', '.join(sorted(unknown))}; there are {', '.join(known)}")
     if "get4k" in rows and not has_wrk():
-        _say("wrk is not here (Debian: apt install wrk); get4k is skipped")
+        say("wrk is not here (Debian: apt install wrk); get4k is skipped")
         rows.remove("get4k")
     return rows
 
@@ -218,10 +218,6 @@ def main() -> None:
     if options.write:
         write_docs(samples, facts)
     sys.exit(any(verdict.met is False for verdict in verdicts(samples)))
-
-
-def _say(text: str) -> None:
-    print(f"bench: {time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

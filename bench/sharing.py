@@ -18,8 +18,9 @@ from pathlib import Path
 from typing import Any
 
 import sharing_pandas
+from running import ROOT, say
 from sharing_load import read_lines, request
-from sharing_peers import ROOT, Lakeshare, Obvious, Watch, foreign_cores, say
+from sharing_peers import Lakeshare, Obvious, Watch, foreign_cores
 from sharing_report import Figures, Sample, missed, plot, table_of, write_docs
 from sharing_tables import SCHEMA, SHARE, Prepared, SyntheticTable, day_of, prepare
 

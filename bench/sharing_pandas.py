@@ -16,7 +16,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 from deltalake import write_deltalake
-from sharing_peers import ACCESS_KEY, SECRET, Lakeshare, say
+from running import ACCESS_KEY, SECRET, say
+from sharing_peers import Lakeshare
 
 BUCKET, SHARE, SCHEMA, TABLE = "lake", "bench", "default", "orders"
 ROWS_A_FILE = 1_000_000

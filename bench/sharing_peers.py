@@ -3,27 +3,33 @@
 import hashlib
 import http.client
 import json
-import os
 import shutil
-import socket
-import subprocess
 import sys
 import threading
 import time
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
+from running import ACCESS_KEY, OURS, ROOT, SECRET, answers, bytecode_kept, free_port, our_command, say, start, stop
 from s3_meter import TICK, machine_seconds, tree
 
-ROOT = Path(__file__).resolve().parent.parent
-ACCESS_KEY, SECRET = "benchmark", "only-for-this-run-0123456789"
-_START_SECONDS = 60.0
-_STOP_SECONDS = 30.0
+__all__ = [
+    "ACCESS_KEY",
+    "ROOT",
+    "SECRET",
+    "Lakeshare",
+    "Obvious",
+    "Server",
+    "Watch",
+    "foreign_cores",
+    "free_port",
+    "say",
+]
 _LOOK_SECONDS = 0.02
 _FOREIGN_SECONDS = 1.0
 
@@ -31,12 +37,13 @@ _FOREIGN_SECONDS = 1.0
 class Server:
     """A server in a process of its own, for as long as a block lasts."""
 
+    ready_path: ClassVar[str] = "/_health/ready"
+
     def __init__(self, command: list[str], port: int, log: Path, environment: Mapping[str, str]) -> None:
         self.port = port
         self._log = log
         self._command = command
-        self._environment = {**os.environ, **environment, "PYTHONPYCACHEPREFIX": str(ROOT / ".cache" / "bytecode")}
-        self._environment.pop("PYTHONDONTWRITEBYTECODE", None)
+        self._environment = bytecode_kept() | dict(environment)
 
     @property
     def endpoint(self) -> str:
@@ -44,33 +51,16 @@ class Server:
         return f"http://127.0.0.1:{self.port}"
 
     def __enter__(self) -> Self:
-        with self._log.open("wb") as lines:
-            self.process = subprocess.Popen(self._command, stdout=lines, stderr=lines, env=self._environment)
-        give_up = time.monotonic() + _START_SECONDS
-        while time.monotonic() < give_up and self.process.poll() is None:
-            if self._ready():
-                return self
-            time.sleep(0.05)
-        self.process.kill()
-        sys.exit(f"{self._command[0]} did not start:\n{self._log.read_text(errors='replace')[-2000:]}")
+        self.process = start(self._command[0], self._command, self._log, self._ready, self._environment)
+        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.process.terminate()
-        try:
-            self.process.wait(_STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+        stop(self.process)
 
     def _ready(self) -> bool:
-        try:
-            connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)
-            connection.request("GET", "/_health/ready")
-            return connection.getresponse().status == http.HTTPStatus.OK
-        except OSError:
-            return False
+        return answers(self.port, self.ready_path)
 
 
 class Lakeshare(Server):
@@ -78,15 +68,8 @@ class Lakeshare(Server):
 
     def __init__(self, data: Path, workers: int) -> None:
         port = free_port()
-        program = str(ROOT / ".venv/bin/lakeshare")
-        command = [program, "server", str(data), "--address", f"127.0.0.1:{port}", "--workers", str(workers)]
-        environment = {
-            "LAKESHARE_ROOT_USER": ACCESS_KEY,
-            "LAKESHARE_ROOT_PASSWORD": SECRET,
-            "LAKESHARE_DELTA_SHARING_TOKEN_RATE": "0",
-            "LAKESHARE_DELTA_SHARING_TOTAL_RATE": "0",
-        }
-        super().__init__(command, port, data.with_name(f"{data.name}.log"), environment)
+        environment = OURS | {"LAKESHARE_DELTA_SHARING_TOKEN_RATE": "0", "LAKESHARE_DELTA_SHARING_TOTAL_RATE": "0"}
+        super().__init__(our_command(data, port, workers), port, data.with_name(f"{data.name}.log"), environment)
         self._data = data
 
     def forget(self) -> None:
@@ -169,14 +152,3 @@ def foreign_cores() -> float:
     before, at = machine_seconds(), time.monotonic()
     time.sleep(_FOREIGN_SECONDS)
     return (machine_seconds() - before) / (time.monotonic() - at)
-
-
-def free_port() -> int:
-    """Find a port that nobody listens on."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return int(probe.getsockname()[1])
-
-
-def say(text: str) -> None:
-    """Tell how far it is."""
-    print(f"bench: {time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)

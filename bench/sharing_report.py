@@ -91,7 +91,7 @@ def _cold_listings(figures: Figures) -> float | None:
     return max((told["most_ms"] for row, told in figures.listings.items() if row.startswith("cold")), default=None)
 
 
-GOALS = (
+GOALS: tuple[Goal[Figures], ...] = (
     Goal("warm, beside the obvious implementation", _times, 20, "times as fast", at_least=True),
     Goal("eight queries at once: answered", lambda figures: figures.many.get("answered"), 8, "", at_least=True),
     Goal("a listing beside the eight, the slowest", _listing("many"), 50, "ms"),

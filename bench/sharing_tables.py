@@ -20,7 +20,8 @@ import boto3
 import pyarrow as pa
 import pyarrow.parquet as pq
 from botocore.config import Config
-from sharing_peers import ACCESS_KEY, SECRET, Lakeshare, say
+from running import ACCESS_KEY, SECRET, say
+from sharing_peers import Lakeshare
 
 from lakeshare.storage.local import layout as layouts
 
