@@ -11,6 +11,19 @@ from tests.admin.client import Client
 from tests.live import LiveServer, running
 from tests.tables.lake import SCHEMA, Lake, set_property
 
+VIEW = {
+    "name": "v",
+    "schema": SCHEMA,
+    "view-version": {
+        "version-id": 1,
+        "schema-id": 0,
+        "timestamp-ms": 1,
+        "summary": {},
+        "default-namespace": ["ns"],
+        "representations": [{"type": "sql", "sql": "SELECT 1", "dialect": "spark"}],
+    },
+    "properties": {},
+}
 VENDED = {"X-Iceberg-Access-Delegation": "vended-credentials"}
 
 
@@ -71,8 +84,10 @@ class TestOverlaps:
         """A table or view that is to move inside another's place, or around it, stays, and is no race to be run."""
         location = lake.table(where, "a")["metadata"]["location"]
         lake.table(where, "b")
+        lake.ok("POST", f"{where}/views", VIEW)
         for place in (location, f"{location}/deeper", location.rpartition("/")[0]):
             assert lake.refused("POST", f"{where}/tables/b", moved(place))[:2] == (400, "BadRequestException")
+            assert lake.refused("POST", f"{where}/views/v", moved(place))[:2] == (400, "BadRequestException")
 
     def test_one_transaction_gives_no_place_twice(self, lake: Lake, where: str):
         """Tables that one transaction would put inside each other are refused, all of them, and leave no files."""
@@ -118,19 +133,12 @@ class TestChoosing:
         """A location is chosen by who may write there by S3: otherwise it would open what others have left there."""
         place = f"s3://{lake.warehouse}/left-{uuid.uuid4().hex}"
         maker.table(where, "t")
-        view = {
-            "name": "v", "schema": SCHEMA, "location": place, "properties": {},
-            "view-version": {
-                "version-id": 1, "schema-id": 0, "timestamp-ms": 1, "summary": {}, "default-namespace": ["ns"],
-                "representations": [{"type": "sql", "sql": "SELECT 1", "dialect": "spark"}],
-            },
-        }  # fmt: skip
         asked: list[tuple[str, Any]] = [
             (f"{where}/tables", {"name": "u", "schema": SCHEMA, "location": place}),
             (f"{where}/tables", {"name": "u", "schema": SCHEMA, "properties": {"write.metadata.path": place}}),
             (f"{where}/tables/t", moved(place)),
             ("/{w}/transactions/commit", {"table-changes": [creation(where, "u", place)]}),
-            (f"{where}/views", view),
+            (f"{where}/views", VIEW | {"location": place}),
         ]
         assert [maker.refused("POST", *each)[0] for each in asked] == [403] * len(asked)
         staged = {"Action": ["s3tables:PutTableData", "s3tables:GetTableData"]}

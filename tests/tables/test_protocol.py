@@ -351,7 +351,8 @@ class TestTransactions:
         again = lake.refused("POST", "/{w}/transactions/commit", {"table-changes": changes})
         assert again[::2] == (409, "Requirement failed: table already exists")
         twice = [self.change(pair, "a", set_property("x", "y"))] * 2
-        assert lake.refused("POST", "/{w}/transactions/commit", {"table-changes": twice})[0] == 400
+        for wrong in (twice, []):
+            assert lake.refused("POST", "/{w}/transactions/commit", {"table-changes": wrong})[0] == 400
 
 
 class TestIdempotency:

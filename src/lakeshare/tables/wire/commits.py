@@ -38,6 +38,8 @@ async def _transact(call: Call) -> Commit:
     for document in documents_in(read_document(call.body), "table-changes", MAX_TABLES):
         identifier = identifier_in(document, "identifier")
         changes.append(_change(await call.room.catalog.target(warehouse, identifier, EntryKind.TABLE), document))
+    if not changes:
+        raise BadRequest("a commit changes at least one table")
     return Commit(tuple(changes), by(call), once_of(call))
 
 
