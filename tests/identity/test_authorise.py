@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from lakeshare.identity.authorise import Authoriser, Reason, authorise, buckets_of
+from lakeshare.identity.authorise import Authoriser, Reason, authorise
 from lakeshare.identity.caller import ANONYMOUS, Caller, CallerKind, Need
 from lakeshare.identity.circumstances import Circumstances
 from lakeshare.identity.claims import Claim, Claims
@@ -52,12 +52,6 @@ def test_each_key_of_a_bulk_delete_is_decided_by_itself():
 def test_what_requires_nothing_is_allowed():
     """A request without needs is one that anyone may make."""
     assert authorise(ANONYMOUS, [], HERE, {}).reason is Reason.NOTHING_NEEDED
-
-
-def test_the_buckets_whose_policies_count():
-    """The policies to read are those of every bucket named, of tables and users none."""
-    needs = [Need("s3:x", "arn:aws:s3:::a"), Need("s3:x", "arn:aws:s3:::b/k/l"), Need("admin:x", "*")]
-    assert buckets_of(needs) == {"a", "b"}
 
 
 @pytest.mark.parametrize(

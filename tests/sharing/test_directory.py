@@ -30,7 +30,7 @@ async def test_a_token_lets_its_recipient_in(any_estate: Estate):
     await any_estate.share("stock", "main/items")
     access = await any_estate.admit(await any_estate.share_token("sales"))
     view = await any_estate.view()
-    assert [share.name for share in view.shares_of(access)] == ["sales"]
+    assert [share.name for share in access.shares] == ["sales"]
     assert view.table(access, "SALES", "hr", "Staff").name == "staff"
     for name in (("stock",), ("nothing",)):
         with pytest.raises(NoSuchResource, match="does not exist, please contact your share provider"):

@@ -46,13 +46,6 @@ async def test_values_are_listed_in_pages_and_whole(state: Archive) -> None:
     assert [item.name async for item in SHARES.all(state)] == names
 
 
-async def test_several_values_are_read_at_one_moment(state: Archive) -> None:
-    """Names come back in their order, with None for what is not there."""
-    await state.commit(Transaction(changes=(SHARES.put(Share("a"), "a"), SHARES.put(Share("b"), "b"))))
-    found = await SHARES.get_many(state, ["b", "none", "a"])
-    assert [item and item.value.comment for item in found] == ["b", None, "a"]
-
-
 def test_expectations_and_changes_carry_the_prefix() -> None:
     """Each method gives the port's own value, under the keyspace's prefix."""
     deep = Keyspace(("table", "w"), Share)

@@ -154,11 +154,5 @@ def refusal(decision: Decision) -> AccessDenied:
     return AccessDenied(decision.action, decision.resource)
 
 
-def buckets_of(needs: Iterable[Need]) -> frozenset[str]:
-    """Name the buckets whose policies take part in a decision."""
-    named = (bucket_and_key(need.resource) for need in needs)
-    return frozenset(bucket for bucket, _ in filter(None, named))
-
-
 def _denial(rules: Iterable[Rule | None]) -> Rule | None:
     return next((rule for rule in rules if rule is not None and rule.denies), None)

@@ -15,7 +15,6 @@ from uuid import UUID
 from lakeshare.settings import Secret
 
 TOKEN_PREFIX = "dapi"  # noqa: S105 - how a token begins, not one
-CLIENT_PREFIX = "lsc"
 IDS_REMEMBERED = 1_024
 """Ids that need not be reckoned again: of hashes, so that no secret is kept."""
 _SECRET_BYTES = 32

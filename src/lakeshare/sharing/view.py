@@ -52,11 +52,6 @@ class Access:
     shares: tuple[Share, ...]
     withheld: tuple[Share, ...] = ()
 
-    @property
-    def by_oauth(self) -> bool:
-        """Whether it came with an access token."""
-        return isinstance(self.credential, OAuthClient)
-
 
 class View:
     """Shares and recipients, decoded as they are asked for. Two spellings of a name that differ in case are one."""
@@ -202,10 +197,6 @@ class View:
         if recipient.suspended:
             raise RecipientSuspended
         return self._access(recipient, credential)
-
-    def shares_of(self, access: Access) -> tuple[Share, ...]:
-        """Return the shares that a recipient sees, in the order of pages."""
-        return access.shares
 
     def share_for(self, access: Access, share: str) -> Share:
         """Return a share that a recipient sees. Raises NoSuchResource, OAuthRequired."""

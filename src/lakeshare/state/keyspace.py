@@ -97,12 +97,6 @@ class Keyspace(Generic[T]):
         record = (await state.get((key,)))[key]
         return None if record is None else self.read(record)
 
-    async def get_many(self, state: State, names: Sequence[Part]) -> Sequence[Stored[T] | None]:
-        """Return the values of several names at one moment, at most MAX_GET_KEYS, in the order of the names."""
-        keys = [(*self.prefix, name) for name in names]
-        found = await state.get(keys)
-        return [None if (record := found[key]) is None else self.read(record) for key in keys]
-
     async def page(
         self, state: State, *parts: Part, after: Key | None = None, limit: int = MAX_PAGE_ROWS
     ) -> StoredPage[T]:

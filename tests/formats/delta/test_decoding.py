@@ -12,7 +12,7 @@ from lakeshare.formats.delta.actions import (
     RemoveFile,
     Transaction,
 )
-from lakeshare.formats.delta.decoding import decode_line, decode_lines
+from lakeshare.formats.delta.decoding import decode_line
 from lakeshare.formats.delta.errors import BrokenLog
 from lakeshare.formats.delta.vectors import DeletionVector, Storage
 
@@ -97,8 +97,3 @@ def test_broken_actions_are_refused(line):
     """What is not JSON, or lacks what the protocol requires, is a broken log."""
     with pytest.raises(BrokenLog):
         decode_line(line)
-
-
-def test_blank_lines_do_not_matter():
-    """A commit may end in a newline, and hold empty lines."""
-    assert list(decode_lines(b'\n{"txn":{"appId":"a","version":4}}\r\n\n')) == [Transaction("a", 4)]

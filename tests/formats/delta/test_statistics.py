@@ -3,16 +3,14 @@
 import json
 
 from lakeshare.columnar.predicate import ValueKind
-from lakeshare.formats.delta.actions import AddFile, Metadata, Protocol
+from lakeshare.formats.delta.actions import Metadata, Protocol
 from lakeshare.formats.delta.statistics import (
     DEFAULT_INDEXED_COLUMNS,
     MAX_BOUND_COLUMNS,
     FileStatistics,
-    live_rows,
     parse_statistics,
     table_shape,
 )
-from lakeshare.formats.delta.vectors import DeletionVector, Storage
 
 
 def field(name, kind, **metadata):
@@ -39,14 +37,6 @@ def test_broken_statistics_say_nothing():
     """Statistics are best effort: what cannot be read is not known."""
     for text in (None, "", "{", "[]", '{"numRecords":"x","minValues":3}'):
         assert parse_statistics(text) == FileStatistics()
-
-
-def test_live_rows_are_less_the_deleted_ones():
-    """The rows of a file in the table are its records without those that its deletion vector takes out."""
-    vector = DeletionVector(Storage.RELATIVE, "x", 1, 1, 2)
-    add = AddFile("p", {}, 1, 1, data_change=True, stats='{"numRecords":5}', deletion_vector=vector)
-    assert live_rows(add) == 3
-    assert live_rows(AddFile("p", {}, 1, 1, data_change=True)) is None
 
 
 def test_partition_and_leading_columns_are_bounded():

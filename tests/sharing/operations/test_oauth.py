@@ -40,7 +40,7 @@ async def test_a_client_gets_a_token_that_lets_it_in(any_estate: Estate, client:
     found = await ask(any_estate, client, scope="delta-sharing:read")
     assert found.lifetime_seconds == 3600
     access = admitted(await any_estate.beside().view(), found.token.reveal(), any_estate.now, PEER)
-    assert (access.recipient.name, access.by_oauth) == ("acme", True)
+    assert (access.recipient.name, access.credential.kind) == ("acme", CredentialKind.OAUTH)
     assert found.token.reveal() not in repr(found)
 
 

@@ -1,6 +1,6 @@
 """JSON into actions. A line holds one action under its name; names that are not known are passed over."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import orjson
@@ -33,13 +33,6 @@ def decode_line(line: bytes) -> Action | None:
         msg = "a line of the log is not a JSON object"
         raise BrokenLog(msg)
     return decode_action(whole)
-
-
-def decode_lines(data: bytes) -> Iterator[Action]:
-    """Decode every known action of a commit, in order."""
-    for line in data.split(b"\n"):
-        if line.strip() and (action := decode_line(line)) is not None:
-            yield action
 
 
 def decode_action(whole: Fields) -> Action | None:

@@ -12,7 +12,6 @@ from lakeshare.formats.delta.errors import BrokenLog
 
 LOG_FOLDER = "_delta_log/"
 SIDECAR_FOLDER = "_delta_log/_sidecars/"
-CHANGE_FOLDER = "_change_data/"
 LAST_CHECKPOINT = "_delta_log/_last_checkpoint"
 
 _COMMIT = re.compile(r"(?:^|/)_delta_log/[0-9]{20}\.json\Z")

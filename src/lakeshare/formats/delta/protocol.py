@@ -58,8 +58,3 @@ def features_of_data(protocol: Protocol) -> frozenset[str]:
 def has_reader_feature(protocol: Protocol, feature: str) -> bool:
     """Say whether readers must respect a feature."""
     return feature in features_of_data(protocol) or feature in (protocol.reader_features or ())
-
-
-def has_writer_feature(protocol: Protocol, feature: str) -> bool:
-    """Say whether a writer feature is listed by name."""
-    return feature in (protocol.writer_features or ())

@@ -8,7 +8,7 @@ import orjson
 
 from lakeshare.columnar.bounds import BoundColumn, TableShape
 from lakeshare.columnar.predicate import ValueKind
-from lakeshare.formats.delta.actions import AddFile, Metadata, Protocol
+from lakeshare.formats.delta.actions import Metadata, Protocol
 from lakeshare.formats.delta.schema import (
     MAX_DEPTH,
     Field,
@@ -72,14 +72,6 @@ def parse_statistics(text: str | None) -> FileStatistics:
         maxima=_flat(whole.get("maxValues")),
         null_counts=counts,
     )
-
-
-def live_rows(add: AddFile) -> int | None:
-    """Return how many rows of a file are in the table, if its statistics say."""
-    records = parse_statistics(add.stats).num_records
-    if records is None:
-        return None
-    return records - (0 if add.deletion_vector is None else add.deletion_vector.cardinality)
 
 
 def table_shape(protocol: Protocol, metadata: Metadata) -> TableShape:
