@@ -3,9 +3,8 @@
 import pytest
 
 from lakeshare.columnar import rows
-from lakeshare.columnar.errors import Unreadable
 from lakeshare.columnar.rows import read_lines
-from lakeshare.columnar.source import Blob
+from lakeshare.columnar.source import Blob, Unreadable
 
 
 def test_blank_lines_do_not_matter():
