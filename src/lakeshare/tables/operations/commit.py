@@ -129,9 +129,6 @@ async def _until_applied(room: Room, call: Commit) -> Sequence[Step]:
         steps = await _steps(room, call)
         if call.once is None and all(step.plan is None for step in steps):
             return steps
-        if (crossing := publish.crossing([step.plan for step in steps if step.plan is not None])) is not None:
-            await _discard(room, call, steps)
-            raise publish.place_taken(crossing)
         outcome = await _apply(room, call, steps)
         if isinstance(outcome, Applied):
             await _after(room, call, steps)
@@ -249,6 +246,9 @@ async def current(room: Room, target: Target) -> Found:
 
 async def _apply(room: Room, call: Commit, steps: Sequence[Step]) -> Outcome:
     plans = [step.plan for step in steps if step.plan is not None]
+    if (crossing := publish.crossing(plans)) is not None:
+        await _discard(room, call, steps)
+        raise publish.place_taken(crossing)
     expect = tuple(dict.fromkeys(each for plan in plans for each in plan.expect))
     changes = tuple(each for plan in plans for each in plan.changes)
     try:
