@@ -14,6 +14,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from lakeshare.http.connection import PeerGone, borrowed
 from lakeshare.http.limits import Limits
+from lakeshare.http.near import bound_buffer
 
 if TYPE_CHECKING:
     from uvicorn import Config
@@ -46,6 +47,7 @@ class PatientProtocol(HttpToolsProtocol):
         super().connection_made(transport)
         if self.scheme == "http":
             self.plain_fd = transport.get_extra_info("socket").fileno()
+            bound_buffer(self.plain_fd)
         self.deadline = self.loop.time() + self.limits.header_seconds
 
     def connection_lost(self, exc: Exception | None) -> None:
