@@ -5,7 +5,6 @@ import asyncio
 import inspect
 import textwrap
 import time
-from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 
@@ -22,15 +21,7 @@ from lakeshare.settings import Settings, sources_of
 from lakeshare.storage.local.layout import prepare
 from tests.admin.client import Client
 from tests.live import running
-
-PATIENCE = 30
-
-
-def eventually(holds: Callable[[], bool]) -> bool:
-    end = time.monotonic() + PATIENCE
-    while not holds() and time.monotonic() < end:
-        time.sleep(0.05)
-    return holds()
+from tests.patience import until
 
 
 def settings_read_by(*code: object) -> set[str]:
@@ -109,7 +100,7 @@ def test_a_running_server_collects_by_the_new_settings(tmp_path: Path):
         root.raw("DELETE", "/swept/key")
         root.ok("PUT", "/settings/garbage_grace", {"value": "0"})
         root.ok("PUT", "/settings/sweep_interval", {"value": "1"})
-        assert eventually(lambda: not any(path.exists() for path in held))
+        until(lambda: not any(path.exists() for path in held))
 
 
 def test_a_running_server_rotates_by_the_new_settings(tmp_path: Path):
@@ -125,7 +116,7 @@ def test_a_running_server_rotates_by_the_new_settings(tmp_path: Path):
             root.raw("GET", "/")
             return len([*folder.glob("worker-0.*.jsonl")]) == 2
 
-        assert eventually(rotated)
+        until(rotated)
         for _ in range(3):
             time.sleep(0.15)
             root.raw("GET", "/")

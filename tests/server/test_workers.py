@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import until
+
 PATIENCE = 20.0
 
 PROGRAM = """
@@ -106,15 +108,6 @@ def supervise(tmp_path: Path) -> Iterator[Callable[..., Supervisor]]:
             each.process.stdout.close()
 
 
-def eventually(holds: Callable[[], bool]) -> bool:
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
-        if holds():
-            return True
-        time.sleep(0.02)
-    return False
-
-
 def alive(pid: int) -> bool:
     try:
         os.kill(pid, 0)
@@ -169,7 +162,7 @@ def test_a_second_signal_does_not_wait(supervise: Callable[..., Supervisor]):
     connection.request("GET", "/hang")
     time.sleep(0.3)
     supervisor.process.terminate()
-    assert eventually(lambda: refuses(supervisor.port))
+    until(lambda: refuses(supervisor.port))
     assert supervisor.process.poll() is None
     supervisor.process.terminate()
     assert supervisor.process.wait(PATIENCE) == 0
@@ -181,7 +174,7 @@ def test_a_killed_worker_is_restarted(supervise: Callable[..., Supervisor]):
     supervisor = supervise().ready()
     before = supervisor.workers()
     os.kill(before[0], signal.SIGKILL)
-    assert eventually(lambda: supervisor.workers().get(0) not in {None, before[0]})
+    until(lambda: supervisor.workers().get(0) not in {None, before[0]})
     assert supervisor.workers()[1] == before[1]
     assert "worker ended" in supervisor.log.read_text()
 
@@ -192,7 +185,7 @@ def test_connections_wait_for_a_worker_that_restarts(supervise: Callable[..., Su
     for _ in range(3):
         pid = supervisor.ask()[1]
         os.kill(pid, signal.SIGKILL)
-        assert eventually(lambda dead=pid: not alive(dead))
+        until(lambda dead=pid: not alive(dead))
         assert supervisor.ask()[1] != pid
 
 
@@ -205,7 +198,7 @@ def test_a_killed_supervisor_leaves_no_orphan(supervise: Callable[..., Superviso
     pids.append(int(line.split()[1]))
     assert all(alive(pid) for pid in pids)
     supervisor.process.kill()
-    assert eventually(lambda: not any(alive(pid) for pid in pids))
+    until(lambda: not any(alive(pid) for pid in pids))
     assert refuses(supervisor.port)
     again = supervise(address=f"127.0.0.1:{supervisor.port}").ready()
     assert again.port == supervisor.port
@@ -217,7 +210,7 @@ def test_a_worker_notices_by_itself_that_its_supervisor_is_gone(supervise: Calla
     supervisor = supervise(start=unset if sys.platform == "linux" else "").ready()
     pids = [*supervisor.workers().values()]
     supervisor.process.kill()
-    assert eventually(lambda: not any(alive(pid) for pid in pids))
+    until(lambda: not any(alive(pid) for pid in pids))
 
 
 def test_a_worker_that_cannot_start_ends_the_server(supervise: Callable[..., Supervisor]):
@@ -250,7 +243,7 @@ def test_jobs_run_once_for_all_workers_and_survive_their_errors(supervise: Calla
     ticks = {supervisor.line() for _ in range(5)}
     assert len(ticks) == 1
     assert ticks.pop().split()[1] not in {str(pid) for pid in supervisor.workers().values()}
-    assert eventually(lambda: supervisor.log.read_text().count('event="job failed" job=bad') >= 2)
+    until(lambda: supervisor.log.read_text().count('event="job failed" job=bad') >= 2)
 
 
 def test_a_killed_keeper_is_restarted(supervise: Callable[..., Supervisor]):
@@ -258,7 +251,7 @@ def test_a_killed_keeper_is_restarted(supervise: Callable[..., Supervisor]):
     supervisor = supervise(jobs='Job("tick", lambda: 0.05, lambda: say("tick", os.getpid()))').ready()
     keeper = int(supervisor.line().split()[1])
     os.kill(keeper, signal.SIGKILL)
-    assert eventually(lambda: int(supervisor.line().split()[1]) != keeper)
+    until(lambda: int(supervisor.line().split()[1]) != keeper)
     assert len(supervisor.workers()) == 2
 
 
@@ -268,7 +261,7 @@ def test_a_certificate_is_read_again_on_sighup(
     """SIGHUP reaches every worker, and none is restarted."""
     supervisor = supervise(tls_cert=str(certificate[0]), tls_key=str(certificate[1])).ready()
     supervisor.process.send_signal(signal.SIGHUP)
-    assert eventually(lambda: supervisor.log.read_text().count("certificate reloaded") == 2)
+    until(lambda: supervisor.log.read_text().count("certificate reloaded") == 2)
     assert "worker ended" not in supervisor.log.read_text()
     assert supervisor.process.poll() is None
 

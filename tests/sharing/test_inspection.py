@@ -12,8 +12,8 @@ from lakeshare.sharing.inspector import OwnStore
 from lakeshare.sharing.model.places import DeltaPlace, UniformPlace
 from lakeshare.sharing.tables import Tables
 from lakeshare.storage.memory import MemoryStore
-from lakeshare.storage.port import Put
 from tests.admin.tables import COMMIT
+from tests.sharing.logs import add, write
 
 PLACE = DeltaPlace("lake", "t")
 
@@ -34,15 +34,8 @@ async def inspector(store: MemoryStore, tmp_path: Path) -> AsyncIterator[OpenedT
     await tables.close()
 
 
-async def write(store: MemoryStore, version: int, *actions: object) -> None:
-    async with store.stage(frozenset()) as staging:
-        await staging.write("".join(json.dumps(action) + "\n" for action in actions).encode())
-        await store.put(Put("lake", f"t/_delta_log/{version:020d}.json"), staging)
-
-
-def add(number: int, size: int) -> dict[str, object]:
-    path = f"part-{number}.parquet"
-    return {"add": {"path": path, "partitionValues": {}, "size": size, "modificationTime": 1, "dataChange": True}}
+def part(number: int, size: int) -> dict[str, dict[str, object]]:
+    return add(f"part-{number}.parquet", size)
 
 
 async def test_a_table_is_reported_as_it_is(store: MemoryStore, inspector: OpenedTables):
@@ -50,7 +43,7 @@ async def test_a_table_is_reported_as_it_is(store: MemoryStore, inspector: Opene
     protocol, metadata = json.loads(json.dumps(COMMIT))
     metadata["metaData"]["configuration"] = {"delta.enableChangeDataFeed": "true"}
     await write(store, 0, protocol, metadata)
-    await write(store, 1, add(1, 1000), add(2, 500))
+    await write(store, 1, part(1, 1000), part(2, 500))
     found = await inspector.inspect(PLACE)
     assert (found.version, found.files, found.size_bytes, found.changes_recorded) == (1, 2, 1500, True)
     assert (found.min_reader_version, found.features, found.warnings) == (1, (), ())
@@ -60,7 +53,7 @@ async def test_rows_are_counted_where_every_file_says_how_many_it_has(store: Mem
     """The rows of all files but those that vectors take away; without statistics nothing is claimed."""
     features = ["deletionVectors"]
     protocol = {"minReaderVersion": 3, "minWriterVersion": 7, "readerFeatures": features, "writerFeatures": features}
-    first, second = add(1, 10), add(2, 10)
+    first, second = part(1, 10), part(2, 10)
     first["add"] |= {"stats": '{"numRecords":7}'}
     vector = {"storageType": "i", "pathOrInlineDv": "0" * 40, "sizeInBytes": 32, "cardinality": 2}
     second["add"] |= {"stats": '{"numRecords":5}', "deletionVector": vector}
@@ -68,7 +61,7 @@ async def test_rows_are_counted_where_every_file_says_how_many_it_has(store: Mem
     assert (await inspector.inspect(PLACE)).rows == 10
     await write(store, 1, {"remove": {"path": "part-1.parquet", "dataChange": True}})
     assert (await inspector.inspect(PLACE)).rows == 3
-    await write(store, 2, add(3, 10))
+    await write(store, 2, part(3, 10))
     assert (await inspector.inspect(PLACE)).rows is None
 
 
@@ -83,7 +76,7 @@ async def test_features_are_named(store: MemoryStore, inspector: OpenedTables):
 async def test_small_files_are_warned_of(store: MemoryStore, inspector: OpenedTables):
     """Many small files are warned of, with what to do about them; few of them are not."""
     await write(store, 0, *COMMIT)
-    await write(store, 1, *(add(number, 10_000) for number in range(100)))
+    await write(store, 1, *(part(number, 10_000) for number in range(100)))
     (warning,) = (await inspector.inspect(PLACE)).warnings
     assert "100 files of 9 KiB on average" in warning
     assert "OPTIMIZE" in warning
@@ -96,7 +89,7 @@ async def test_a_table_that_cannot_be_read_is_refused_with_the_reason(store: Mem
     with pytest.raises(TableUnreadable, match="newThing"):
         await inspector.inspect(PLACE)
     await write(store, 0, *COMMIT)
-    await write(store, 2, add(1, 1))
+    await write(store, 2, part(1, 1))
     with pytest.raises(TableUnreadable, match="commit 1 is missing"):
         await inspector.inspect(PLACE)
 

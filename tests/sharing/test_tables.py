@@ -1,6 +1,5 @@
 """Tables that are asked for again: what was seen of a log saves work, and never hides a commit."""
 
-import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -11,8 +10,9 @@ from lakeshare.sharing.inspector import OwnStore
 from lakeshare.sharing.model.places import DeltaPlace
 from lakeshare.sharing.tables import SEEN_ENTRIES, Tables
 from lakeshare.storage.memory import MemoryStore
-from lakeshare.storage.port import Delete, Listing, Put
+from lakeshare.storage.port import Delete, Listing
 from tests.admin.tables import COMMIT
+from tests.sharing.logs import add, write
 
 PLACE = DeltaPlace("lake", "t")
 
@@ -35,19 +35,9 @@ async def tables(store: MemoryStore, tmp_path: Path) -> AsyncIterator[Tables]:
     await found.close()
 
 
-async def write(store: MemoryStore, version: int, *actions: object) -> None:
-    async with store.stage(frozenset()) as staging:
-        await staging.write("".join(json.dumps(action) + "\n" for action in actions).encode())
-        await store.put(Put("lake", f"t/_delta_log/{version:020d}.json"), staging)
-
-
 async def clear(store: MemoryStore) -> None:
     page = await store.list(Listing("lake", "t/"))
     await store.delete("lake", [Delete(entry.key) for entry in page.objects])
-
-
-def add(path: str) -> dict[str, object]:
-    return {"add": {"path": path, "partitionValues": {}, "size": 1, "modificationTime": 1, "dataChange": True}}
 
 
 async def paths(tables: Tables) -> list[str]:

@@ -1,8 +1,7 @@
 """Metrics: what Prometheus is told, and who may ask."""
 
 import re
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,10 +11,10 @@ from lakeshare.telemetry.board import SINK_WIDTH
 from lakeshare.telemetry.metrics import METRICS, Kind, Series, exposed
 from tests.admin.client import Answer, Client
 from tests.live import LiveServer, running
+from tests.patience import until
 
 TOKEN = "a-token-of-the-metrics"
 ROW = re.compile(r"^\| `(lakeshare_\w+)` \| (\w+) \| (.*?) ?\| (.+) \|$", re.MULTILINE)
-WAIT_SECONDS = 10.0
 REQUEST_NAMES = (
     'lakeshare_requests_total{family="s3",operation="CreateBucket",status="200"}',
     'lakeshare_requests_total{family="s3",operation="PutObject",status="200"}',
@@ -97,14 +96,6 @@ def scraped(server: LiveServer) -> dict[str, float]:
 
 def since(before: dict[str, float], server: LiveServer) -> dict[str, float]:
     return {name: value - before.get(name, 0.0) for name, value in scraped(server).items()}
-
-
-def until(holds: Callable[[], bool]) -> None:
-    """Wait for a worker to count what it has just answered."""
-    end = time.monotonic() + WAIT_SECONDS
-    while not holds() and time.monotonic() < end:
-        time.sleep(0.02)
-    assert holds()
 
 
 def bearing(server: LiveServer, token: str) -> Answer:

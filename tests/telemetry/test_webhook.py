@@ -4,7 +4,7 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -19,8 +19,7 @@ from lakeshare.telemetry.audit import AuditEvent
 from lakeshare.telemetry.webhook import BATCH, Webhook
 from tests.admin.client import Client
 from tests.live import free_port, running
-
-WAIT_SECONDS = 20.0
+from tests.patience import until
 
 
 def event(number: int) -> AuditEvent:
@@ -79,13 +78,6 @@ def receiving(port: int = 0, statuses: tuple[int, ...] = ()) -> Iterator[Receive
         receiver.shutdown()
         receiver.server_close()
         thread.join()
-
-
-def until(holds: Callable[[], bool]) -> None:
-    end = time.monotonic() + WAIT_SECONDS
-    while not holds() and time.monotonic() < end:
-        time.sleep(0.02)
-    assert holds()
 
 
 @pytest.fixture(autouse=True)

@@ -1,7 +1,6 @@
 """Maintenance of a live server, with tables that PyIceberg writes."""
 
 import json
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -11,8 +10,8 @@ from pyiceberg.catalog import Catalog, load_catalog
 
 from tests.admin.client import Answer, Client
 from tests.live import LiveServer
+from tests.patience import until
 
-PATIENCE_SECONDS = 60
 ROOT = "/_iceberg/v1/warehouses"
 SNAPSHOTS, UNREFERENCED = "icebergSnapshotManagement", "icebergUnreferencedFileRemoval"
 ROWS = pa.table({"id": pa.array([1, 2, 3], pa.int64())})
@@ -53,14 +52,6 @@ def catalog(live_server: LiveServer, warehouse: str) -> Catalog:
 def ask(server: LiveServer, method: str, path: str, body: Any = None) -> Answer:
     """Ask as root."""
     return Client.root(server).raw(method, ROOT + path, b"" if body is None else json.dumps(body).encode())
-
-
-def until(holds: Callable[[], bool]) -> None:
-    """Wait until something holds."""
-    end = time.monotonic() + PATIENCE_SECONDS
-    while not holds():
-        assert time.monotonic() < end, "it did not come to hold in time"
-        time.sleep(0.2)
 
 
 def objects(server: LiveServer, warehouse: str) -> int:

@@ -2,8 +2,6 @@
 
 import json
 import signal
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
@@ -11,18 +9,10 @@ from pyiceberg.catalog import load_catalog
 
 from tests.admin.client import Client
 from tests.live import LiveServer, running
+from tests.patience import until
 
-PATIENCE_SECONDS = 60
 ROWS = pa.table({"id": pa.array([1, 2, 3], pa.int64())})
 RUN = "/_iceberg/v1/warehouses/kept/namespaces/ns/tables/{}/maintenance/icebergSnapshotManagement/run"
-
-
-def until(holds: Callable[[], bool]) -> None:
-    """Wait until something holds."""
-    end = time.monotonic() + PATIENCE_SECONDS
-    while not holds():
-        assert time.monotonic() < end, "it did not come to hold in time"
-        time.sleep(0.2)
 
 
 def loaded(server: LiveServer, table: str) -> dict[str, object]:
