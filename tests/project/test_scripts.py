@@ -17,7 +17,10 @@ def test_bash_can_read_it(repository: Path, name: str):
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.parametrize("name", ["scripts/setup", "scripts/test", "scripts/demo"])
+@pytest.mark.parametrize(
+    "name",
+    ["scripts/setup", "scripts/test", "scripts/demo", "scripts/lock", "scripts/delta-conformance"],
+)
 def test_help_shows_examples(repository: Path, name: str):
     """--help prints examples and does nothing else."""
     done = subprocess.run([repository / name, "--help"], capture_output=True, text=True, check=False)
