@@ -56,6 +56,9 @@ class Figures:
             "append": "commit of a snapshot, 16 tables and writers",
             "one": "commit, one table and 8 writers",
             "multi": "commit of four tables at once, 8 writers",
+            "warp_read": "`warp iceberg catalog-read`, 8 clients",
+            "warp_commits": "`warp iceberg catalog-commits`, 8 clients",
+            "warp_mixed": "`warp iceberg catalog-mixed`, 8 clients",
         }
 
 
@@ -186,4 +189,6 @@ _HOW = """\
 turns. Tables have twelve columns, and ten snapshots or as many as an hourly commit leaves in five days. Lakeshare has
 two workers, checks a SigV4 signature on every request, and a commit is durable when it is answered. The fixture is
 Apache Iceberg's own test server over a SQLite file and metadata files on disk, which it does not sync; it asks nobody
-who they are. The 10 000 snapshots are copied from the memory of a bare process over a socket of the same kind."""
+who they are. The 10 000 snapshots are copied from the memory of a bare process over a socket of the same kind. warp is
+MinIO's load client, which takes turns among reads, or sets properties of 16 tables and 16 views from half of its
+clients each; it is a Go program that signs as it goes, so that it takes more of the processors than our own client."""

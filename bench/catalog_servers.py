@@ -29,6 +29,8 @@ class Ours(Lakeshare):
     """Lakeshare with two workers."""
 
     label = "Lakeshare"
+    place: str | None = None
+    """Where the tables that warp makes lie: in a warehouse that it makes."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder / "data", 2)
@@ -74,7 +76,8 @@ class Fixture(Server):
         warehouse.mkdir()
         source = Path(__file__).with_name("catalog_fixture.java")
         command = ["java", _HEAP, "-Dorg.slf4j.simpleLogger.defaultLogLevel=error", "-cp", class_path()]
-        command += [str(source), str(port), str(self._database), f"file:{warehouse}"]
+        self.place: str | None = f"file:{warehouse}"
+        command += [str(source), str(port), str(self._database), self.place]
         super().__init__(command, port, folder / "fixture.log", {})
         self.speaker = Speaker(port)
 
