@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lakeshare.sharing.errors import NeedsCatalog, NoTableThere, SourceUnreachable, TableUnreadable
+from lakeshare.sharing.errors import IcebergNotShared, NoTableThere, SourceUnreachable, TableUnreadable
 from lakeshare.sharing.inspection import OpenedTables
 from lakeshare.sharing.inspector import OwnStore
 from lakeshare.sharing.model.places import DeltaPlace, UniformPlace
@@ -100,7 +100,7 @@ async def test_what_is_no_table_here_is_said_so(inspector: OpenedTables):
         (PLACE, NoTableThere),
         (DeltaPlace("nowhere", "t"), NoTableThere),
         (DeltaPlace("lake", "t", "elsewhere"), SourceUnreachable),
-        (UniformPlace("w", ("n",), "t"), NeedsCatalog),
+        (UniformPlace("w", ("n",), "t"), IcebergNotShared),
     ):
         with pytest.raises(error):
             await inspector.inspect(place)

@@ -174,14 +174,14 @@ class TableUnreadable(SharingError):
         super().__init__(f"the table at {place} cannot be shared: {reason}")
 
 
-class NeedsCatalog(SharingError):
-    """Iceberg tables are shared once the catalog is there."""
+class IcebergNotShared(SharingError):
+    """Iceberg tables cannot be shared yet."""
 
     kind = Kind.UNSUPPORTED
 
     def __init__(self) -> None:
         super().__init__(
-            "sharing Iceberg tables (uniform) comes with the Iceberg catalog, which this release does not have"
+            "Iceberg tables (uniform) cannot be shared by this release: give their readers a key for the catalog"
         )
 
 

@@ -19,7 +19,7 @@ class OpenedTables(LogNames):
         self._tables = tables
 
     async def inspect(self, place: Place) -> TableReport:
-        """Open the newest version. Raises NoTableThere, TableUnreadable, NeedsCatalog, SourceUnreachable."""
+        """Open the newest version. Raises NoTableThere, TableUnreadable, IcebergNotShared, SourceUnreachable."""
         here = delta_place(place)
         if not await self.is_table(here):
             raise NoTableThere(place, f"{LOG_FOLDER} holds nothing, or the bucket is not there")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from lakeshare.formats.delta.paths import LOG_FOLDER, LogKind, parse_log_name
-from lakeshare.sharing.errors import NeedsCatalog, NoTableThere, SourceUnreachable
+from lakeshare.sharing.errors import IcebergNotShared, NoTableThere, SourceUnreachable
 from lakeshare.sharing.model.names import is_table_name
 from lakeshare.sharing.model.places import DeltaPlace, Place
 from lakeshare.sharing.model.report import TableReport
@@ -30,15 +30,15 @@ class TableInspector(Protocol):
     """Tells what lies at a place."""
 
     async def inspect(self, place: Place) -> TableReport:
-        """Look at a table. Raises NoTableThere, TableUnreadable, NeedsCatalog, SourceUnreachable."""
+        """Look at a table. Raises NoTableThere, TableUnreadable, IcebergNotShared, SourceUnreachable."""
         ...
 
     async def is_table(self, place: Place) -> bool:
-        """Say whether a table is there. Raises NeedsCatalog, SourceUnreachable."""
+        """Say whether a table is there. Raises IcebergNotShared, SourceUnreachable."""
         ...
 
     async def folder(self, place: Place, after: str, limit: int) -> Folder:
-        """List what may be tables directly below a place, by name. Raises NeedsCatalog, SourceUnreachable."""
+        """List what may be tables directly below a place, by name. Raises IcebergNotShared, SourceUnreachable."""
         ...
 
 
@@ -118,7 +118,7 @@ class LogNames:
 
 
 def delta_place(place: Place) -> DeltaPlace:
-    """Return a place in a bucket, here or at a remote source. Raises NeedsCatalog."""
+    """Return a place in a bucket, here or at a remote source. Raises IcebergNotShared."""
     if not isinstance(place, DeltaPlace):
-        raise NeedsCatalog
+        raise IcebergNotShared
     return place

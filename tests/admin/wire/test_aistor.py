@@ -136,4 +136,4 @@ def test_iceberg_tables_are_read_and_wait(root: Client):
     for namespace in ("a.b", ["a", "b"]):
         tables = [{"name": "t", "sourceType": "uniform", "warehouse": "w", "namespace": namespace, "table": "t"}]
         answer = ask(root, "POST", "/shares", {"name": "uni", "schemas": [{"name": "s", "tables": tables}]})
-        assert answer.json["Code"] == "NeedsCatalog"
+        assert answer.json["Code"] == "IcebergNotShared"

@@ -80,7 +80,7 @@ def test_a_share_is_made_shown_changed_and_removed(root: Client, bucket: str, fr
     [
         ("t:delta:BUCKET:nothing", "NoTableThere"),
         ("t:delta:no-such-bucket-here:x", "NoTableThere"),
-        ("t:uniform:wh:ns:t", "NeedsCatalog"),
+        ("t:uniform:wh:ns:t", "IcebergNotShared"),
         ("t:remote:nowhere:b:p", "NoSuchSource"),
         ("t:parquet:b:p", "BadSpec"),
         ("bad name:delta:BUCKET:hr/staff", "BadName"),

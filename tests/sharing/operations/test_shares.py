@@ -4,8 +4,8 @@ import pytest
 
 from lakeshare.sharing.errors import (
     BadName,
+    IcebergNotShared,
     NameTaken,
-    NeedsCatalog,
     NoTableThere,
     SchemaMissing,
     ShareMissing,
@@ -61,7 +61,7 @@ async def test_a_log_without_a_version_is_no_table(estate: Estate):
 async def test_iceberg_tables_wait_for_the_catalog(estate: Estate):
     """An Iceberg table is refused with the reason."""
     offer = Offer("HR", "staff", UniformPlace("wh", ("hr",), "staff"))
-    with pytest.raises(NeedsCatalog, match="comes with the Iceberg catalog"):
+    with pytest.raises(IcebergNotShared, match="cannot be shared by this release"):
         await shares.create_share(estate.room, CreateShare("root", "s", offers=(offer,)))
 
 

@@ -109,7 +109,7 @@ FAULTS: dict[type[LakeshareError], Fault] = {
     sharing.NotImplicit: Fault("ImplicitRecipient", 409),
     sharing.NoTableThere: Fault("NoTableThere", 400),
     sharing.TableUnreadable: Fault("TableUnreadable", 400),
-    sharing.NeedsCatalog: Fault("NeedsCatalog", 501),
+    sharing.IcebergNotShared: Fault("IcebergNotShared", 501),
     sharing.SourceUnreachable: Fault("SourceUnreachable", 503),
 }
 

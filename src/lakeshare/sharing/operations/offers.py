@@ -6,7 +6,7 @@ from uuid import uuid4
 
 from lakeshare.identity.arns import bucket_arn, object_arn, source_arn
 from lakeshare.identity.caller import Need
-from lakeshare.sharing.errors import NameTaken, NeedsCatalog, SourceMissing, TooMany
+from lakeshare.sharing.errors import IcebergNotShared, NameTaken, SourceMissing, TooMany
 from lakeshare.sharing.inspector import TableInspector
 from lakeshare.sharing.model.names import folded
 from lakeshare.sharing.model.places import DeltaPlace, Place, UniformPlace
@@ -54,13 +54,13 @@ def needs_of(offers: Iterable[Offer]) -> tuple[Need, ...]:
 
 
 async def look(inspector: TableInspector, view: View, offers: Sequence[Offer]) -> tuple[Looked, ...]:
-    """Look at everything that is to be shared. Raises NoTableThere, TableUnreadable, NeedsCatalog, SourceMissing."""
+    """Look at all that is to be shared. Raises NoTableThere, TableUnreadable, IcebergNotShared, SourceMissing."""
     if len(offers) > MAX_OFFERS:
         raise TooMany("tables in one request", MAX_OFFERS)
     found: list[Looked] = []
     for offer in offers:
         if isinstance(offer.place, UniformPlace):
-            raise NeedsCatalog
+            raise IcebergNotShared
         if offer.place.source and view.source(offer.place.source) is None:
             raise SourceMissing(offer.place.source)
         report = await (_look_in(inspector, offer.place) if offer.is_whole else inspector.inspect(offer.place))

@@ -38,7 +38,7 @@ def tables_of(room: Room, place: DeltaPlace) -> Tables:
 
 
 async def found_at(room: Room, access: Access, name: TableName) -> tuple[Located, DeltaPlace]:
-    """Return a table that the recipient sees, and where it lies. Raises NoSuchResource, NeedsCatalog."""
+    """Return a table that the recipient sees, and where it lies. Raises NoSuchResource, IcebergNotShared."""
     located = await find_table(room, access, name.share, name.schema, name.table)
     return located, delta_place(located.table.place)
 

@@ -31,7 +31,7 @@ FAULTS: dict[type[LakeshareError], Fault] = {
     errors.BadPageSize: _PARAMETER,
     errors.MalformedRequest: _MALFORMED,
     errors.UnsupportedTable: Fault("UNSUPPORTED_OPERATION", 400),
-    errors.NeedsCatalog: Fault("UNSUPPORTED_OPERATION", 400),
+    errors.IcebergNotShared: Fault("UNSUPPORTED_OPERATION", 400),
     errors.TableBroken: Fault("TABLE_UNREADABLE", 400),
     errors.FileElsewhere: Fault("UNSUPPORTED_OPERATION", 400),
     errors.Unrecognised: _UNKNOWN,
