@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.admin.client import Client
+from tests.admin.client import Answer, Client
 from tests.live import LiveServer, running
 from tests.tables.lake import Lake, set_property
 from tests.tables.writers import Writer
@@ -85,3 +85,30 @@ def test_an_etag_knows_the_way_to_s3(server: LiveServer):
     )
     other = Lake(Client.root(named), lake.warehouse).call("GET", path, if_none_match=etag)
     assert (other.status, other.headers["etag"] != etag) == (200, True)
+
+
+def test_revoked_credentials_are_not_said_to_be_unchanged(server: LiveServer):
+    """Once a user's sessions are revoked, a load brings credentials that work, whatever ETag it names."""
+    lake = Lake.made(server, "revoked")
+    where = lake.namespace("ns")
+    place = lake.table(where, "t")["metadata"]["location"].removeprefix("s3:/")
+    root = Client.root(server)
+    allowed = {"Effect": "Allow", "Action": "s3tables:*", "Resource": "*"}
+    root.ok("PUT", "/policies/writes", {"Version": "2012-10-17", "Statement": [allowed]})
+    made = root.ok("POST", "/users", {"name": "writes", "policies": ["writes"]})
+    writer = lake.seen_by(Client(server, made["name"], made["secret_key"]))
+    vended = {"X-Iceberg-Access-Delegation": "vended-credentials"}
+    writer.call("GET", f"{where}/tables/t", **vended)
+    first = writer.call("GET", f"{where}/tables/t", **vended)
+    assert lent(server, first).raw("PUT", f"{place}/f", b"x").status == 200
+    root.ok("DELETE", "/users/writes/sessions")
+    assert lent(server, first).raw("PUT", f"{place}/f", b"x").status == 400
+    again = writer.call("GET", f"{where}/tables/t", if_none_match=first.headers["etag"], **vended)
+    assert again.status == 200
+    assert lent(server, again).raw("PUT", f"{place}/f", b"x").status == 200
+
+
+def lent(server: LiveServer, answer: Answer) -> Client:
+    """Return the client that an answer's credentials make."""
+    found = answer.json["config"]
+    return Client(server, found["s3.access-key-id"], found["s3.secret-access-key"], found["s3.session-token"])

@@ -95,3 +95,31 @@ def test_names_are_bounded():
     for wrong in ("", "a" * 256, "a\x00", "\ud800"):
         with pytest.raises(BadRequest):
             check_name(wrong)
+
+
+@pytest.mark.parametrize(
+    ("properties", "folders"),
+    [
+        ({}, ()),
+        ({"write.data.path": "s3://lake/ns/t-1/data"}, ()),
+        ({"write.data.path": "s3://lake/ns/t-1"}, ()),
+        ({"write.data.path": "s3://lake/ns/t-10"}, ("ns/t-10",)),
+        ({"write.data.path": "s3a://lake/data/", "write.metadata.path": "s3://lake/data/meta"}, ("data",)),
+        ({"write.object-storage.path": "s3://lake/b", "write.folder-storage.path": "s3://lake/a"}, ("a", "b")),
+        ({"write.data.path": "s3://other/data"}, ()),
+        ({"write.data.path": "s3://lake"}, ()),
+        ({"write.data.path": "s3://lake/a/../b"}, ()),
+        ({"write.data.path": f"s3://lake/{'x' * 300}"}, ()),
+        ({"write.data.path": "hdfs://lake/data"}, ()),
+    ],
+)
+def test_folders_that_properties_choose(properties: dict[str, str], folders: tuple[str, ...]):
+    """Folders count that lie in the warehouse and outside of the location, each once, and none that cannot be."""
+    assert places.folders_beside("s3://lake/ns/t-1", properties, "lake") == folders
+
+
+def test_no_location_is_longer_than_a_key():
+    """A location that no key could have is refused, and quoted in part."""
+    with pytest.raises(BadRequest) as refused:
+        places.file_place("s3://lake/" + "x/" * 10_000_000, "lake")
+    assert len(refused.value.message) < 1_000

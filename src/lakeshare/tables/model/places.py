@@ -11,6 +11,8 @@ MAX_SEGMENTS = 12
 """Most folders of a location: as many as a key of state has room for."""
 MAX_LOCATION_BYTES = 700
 """Of the key below the bucket: file names need room within S3's 1024."""
+MAX_URI_CHARACTERS = 1_200
+"""Of any location: a scheme, a bucket and a key of S3's 1024 bytes."""
 HINT_CHARACTERS = 40
 METADATA_FOLDER = "write.metadata.path"
 """The property that chooses another folder for metadata files."""
@@ -67,6 +69,8 @@ def file_place(uri: str, bucket: str) -> Place:
 
 
 def _inside(uri: str, bucket: str) -> Place:
+    if len(uri) > MAX_URI_CHARACTERS:
+        raise BadRequest(f"the location {uri[:200]}... is longer than any key can be")
     place = place_of(uri)
     if place is None or place.bucket != bucket:
         raise BadRequest(f"the location {uri[:200]} is not inside the warehouse: it must begin with s3://{bucket}/")

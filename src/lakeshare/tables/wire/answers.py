@@ -99,7 +99,8 @@ class Delegation:
         if self.place is None:
             return ""
         spell = int(self.call.room.clock()) // _SPELL_SECONDS
-        return f"{self.call.caller.name}\n{self.writable}\n{spell}"
+        caller, vendor = self.call.caller, self.call.room.vendor
+        return f"{caller.name}\n{self.writable}\n{spell}\n{vendor.mark(caller)}"
 
     async def credentials(self) -> TemporaryCredentials | None:
         """Return the credentials, where there are to be any."""

@@ -10,6 +10,8 @@ from lakeshare.state import errors as state
 from lakeshare.tables import errors
 from lakeshare.tables.wire.answers import json_answer
 
+MAX_TEXT_CHARACTERS = 8_192
+"""Of a message: it may quote what was sent."""
 INTERNAL_TEXT = "something went wrong on the server: tell its operator the request id"
 
 
@@ -111,7 +113,7 @@ def text_of(error: LakeshareError) -> str:
     if isinstance(error, identity.AccessDenied):
         return f"not allowed: {error.action}"
     text = INTERNAL_TEXT if error.kind is Kind.INTERNAL and not isinstance(error, _TOLD) else error.message
-    return text.encode("utf-8", "replace").decode()
+    return text[:MAX_TEXT_CHARACTERS].encode("utf-8", "replace").decode()
 
 
 def is_final(error: LakeshareError) -> bool:
