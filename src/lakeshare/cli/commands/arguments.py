@@ -58,6 +58,9 @@ BUCKET = PlaceType(local=False, levels=2)
 DURATION = _Reader("duration", duration_seconds)
 SIZE = _Reader("size", size_bytes)
 
+on_server = click.argument("target", metavar="ALIAS", type=ALIAS)
+"""Gives a command the alias of the server that it is about."""
+
 
 def object_headers(function: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the flags that say what an object carries besides its bytes."""

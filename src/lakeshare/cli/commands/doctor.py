@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import click
 
-from lakeshare.cli.commands.arguments import ALIAS
+from lakeshare.cli.commands.arguments import on_server
 from lakeshare.cli.errors import ClientError, Misused
 from lakeshare.cli.flags import command
 from lakeshare.cli.output import Failure, Record, printable
@@ -38,7 +38,7 @@ class Unhealthy(ClientError):
 
 
 @command()
-@click.argument("target", metavar="ALIAS", type=ALIAS)
+@on_server
 @click.option("--endpoint", default="", metavar="URL", help="Check this URL in place of the one that is set.")
 def doctor(session: Session, target: str, *, endpoint: str) -> Iterator[Record | Failure]:
     r"""Check what a recipient would meet: the endpoint, TLS, proxies, the lifetime of files, each shared table.

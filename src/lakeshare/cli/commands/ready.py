@@ -4,7 +4,7 @@ import time
 
 import click
 
-from lakeshare.cli.commands.arguments import ALIAS, DURATION
+from lakeshare.cli.commands.arguments import DURATION, on_server
 from lakeshare.cli.errors import ClientError, Interrupted, Refused, Unreachable
 from lakeshare.cli.flags import command
 from lakeshare.cli.output import Record
@@ -20,7 +20,7 @@ _CALL = Call("GET", "/_health/ready", repeatable=False)
 
 
 @command()
-@click.argument("target", metavar="ALIAS", type=ALIAS)
+@on_server
 @click.option("--timeout", type=DURATION, default="1m", show_default=True, help="How long to wait for it.")
 def ready(session: Session, target: str, *, timeout: int) -> Record:
     r"""Wait until a server can serve.

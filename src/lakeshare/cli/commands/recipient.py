@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import click
 
 from lakeshare.cli.commands.admin.told import at, names, sheet
-from lakeshare.cli.commands.arguments import ALIAS
+from lakeshare.cli.commands.arguments import on_server
 from lakeshare.cli.commands.table.token import new_token_body, new_token_flags
 from lakeshare.cli.commands.table.told import TOKEN_COLUMNS, Json, issued_facts, issued_text, token_rows, told
 from lakeshare.cli.flags import command
@@ -41,14 +41,13 @@ recipient = lazy_group(
     },
 )
 
-_target = click.argument("target", metavar="ALIAS", type=ALIAS)
 _name = click.argument("name", metavar="RECIPIENT")
 _shares = click.argument("shares", metavar="SHARE...", nargs=-1, required=True)
 _oauth = click.option("--oauth", is_flag=True, help="OAuth client credentials in place of a bearer token.")
 
 
 @command()
-@_target
+@on_server
 @_name
 @click.option("--share", "shares", multiple=True, help="Share this share with it; may be said again.")
 @click.option("--ip", "networks", multiple=True, metavar="CIDR", help="Where it may come from; may be said again.")
@@ -76,7 +75,7 @@ def add(
 
 
 @command("list")
-@_target
+@on_server
 @click.option("--all", "everyone", is_flag=True, help="Also those that stand for a token of one share.")
 def list_(session: Session, target: str, *, everyone: bool) -> Iterator[Record]:
     r"""List recipients.
@@ -94,7 +93,7 @@ def list_(session: Session, target: str, *, everyone: bool) -> Iterator[Record]:
 
 
 @command()
-@_target
+@on_server
 @_name
 def info(session: Session, target: str, name: str) -> Record:
     r"""Show a recipient: what is shared with it, where it may come from, when it last came.
@@ -106,7 +105,7 @@ def info(session: Session, target: str, name: str) -> Record:
 
 
 @command()
-@_target
+@on_server
 @_name
 @click.option("--rename", default="", metavar="NAME", help="Give it another name.")
 @click.option("--description", default=None, help="Who it is.")
@@ -138,7 +137,7 @@ def update(
 
 
 @command()
-@_target
+@on_server
 @_name
 @_shares
 def grant(session: Session, target: str, name: str, shares: tuple[str, ...]) -> Iterator[Record]:
@@ -153,7 +152,7 @@ def grant(session: Session, target: str, name: str, shares: tuple[str, ...]) -> 
 
 
 @command()
-@_target
+@on_server
 @_name
 @_shares
 def revoke(session: Session, target: str, name: str, shares: tuple[str, ...]) -> Iterator[Record]:
@@ -168,7 +167,7 @@ def revoke(session: Session, target: str, name: str, shares: tuple[str, ...]) ->
 
 
 @command()
-@_target
+@on_server
 @_name
 def suspend(session: Session, target: str, name: str) -> Record:
     r"""Keep a recipient out, with all its tokens and data URLs, until it is let in again.
@@ -182,7 +181,7 @@ def suspend(session: Session, target: str, name: str) -> Record:
 
 
 @command()
-@_target
+@on_server
 @_name
 def resume(session: Session, target: str, name: str) -> Record:
     r"""Let a recipient in again.
@@ -194,7 +193,7 @@ def resume(session: Session, target: str, name: str) -> Record:
 
 
 @command()
-@_target
+@on_server
 @click.argument("names_", metavar="RECIPIENT...", nargs=-1, required=True)
 def remove(session: Session, target: str, names_: tuple[str, ...]) -> Iterator[Record]:
     r"""Remove recipients with all their tokens. Shares stay.
@@ -208,7 +207,7 @@ def remove(session: Session, target: str, names_: tuple[str, ...]) -> Iterator[R
 
 
 @command()
-@_target
+@on_server
 @_name
 @new_token_flags
 @_oauth
@@ -227,7 +226,7 @@ def token(
 
 
 @command()
-@_target
+@on_server
 @_name
 def tokens(session: Session, target: str, name: str) -> Iterator[Record]:
     r"""List the tokens of a recipient; never their secrets.
@@ -239,7 +238,7 @@ def tokens(session: Session, target: str, name: str) -> Iterator[Record]:
 
 
 @command()
-@_target
+@on_server
 @_name
 @new_token_flags
 @_oauth
@@ -267,7 +266,7 @@ def link(
 
 
 @command()
-@_target
+@on_server
 @_name
 def links(session: Session, target: str, name: str) -> Iterator[Record]:
     r"""List links that were not used yet; never where they lead.
@@ -281,7 +280,7 @@ def links(session: Session, target: str, name: str) -> Iterator[Record]:
 
 
 @command()
-@_target
+@on_server
 @_name
 @click.argument("link_id", metavar="LINK_ID")
 def unlink(session: Session, target: str, name: str, link_id: str) -> Record:

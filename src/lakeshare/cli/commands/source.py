@@ -6,7 +6,7 @@ import click
 
 from lakeshare.cli.commands.admin.told import at, sheet
 from lakeshare.cli.commands.alias import asked_keys
-from lakeshare.cli.commands.arguments import ALIAS
+from lakeshare.cli.commands.arguments import on_server
 from lakeshare.cli.commands.table.told import Json
 from lakeshare.cli.flags import command
 from lakeshare.cli.groups import lazy_group
@@ -30,12 +30,11 @@ source = lazy_group(
     },
 )
 
-_target = click.argument("target", metavar="ALIAS", type=ALIAS)
 _name = click.argument("name", metavar="SOURCE")
 
 
 @command()
-@_target
+@on_server
 @_name
 @click.argument("url", metavar="URL")
 @click.argument("access_key", default="", metavar="[KEY]")
@@ -79,7 +78,7 @@ def add(
 
 
 @command("list")
-@_target
+@on_server
 def list_(session: Session, target: str) -> Iterator[Record]:
     r"""List sources.
 
@@ -92,7 +91,7 @@ def list_(session: Session, target: str) -> Iterator[Record]:
 
 
 @command()
-@_target
+@on_server
 @_name
 def info(session: Session, target: str, name: str) -> Record:
     r"""Show a source, never its secret.
@@ -114,7 +113,7 @@ def info(session: Session, target: str, name: str) -> Record:
 
 
 @command()
-@_target
+@on_server
 @click.argument("names", metavar="SOURCE...", nargs=-1, required=True)
 def remove(session: Session, target: str, names: tuple[str, ...]) -> Iterator[Record]:
     r"""Remove sources that no share uses.

@@ -11,7 +11,7 @@ import click
 from lakeshare.cli.commands.admin.documents import read_document
 from lakeshare.cli.commands.admin.told import Json, at, state
 from lakeshare.cli.commands.admin.user import secret_once
-from lakeshare.cli.commands.arguments import ALIAS, DURATION
+from lakeshare.cli.commands.arguments import DURATION, on_server
 from lakeshare.cli.errors import Misused
 from lakeshare.cli.flags import command
 from lakeshare.cli.groups import lazy_group
@@ -41,7 +41,6 @@ accesskey = lazy_group(
     {"add": "create", "set": "edit"},
 )
 
-_target = click.argument("target", metavar="ALIAS", type=ALIAS)
 _key = click.argument("access_key", metavar="KEY")
 
 
@@ -89,7 +88,7 @@ def _epoch(text: str) -> int:
 
 
 @command()
-@_target
+@on_server
 @click.argument("user", default="", metavar="[USER]")
 @click.option("--access-key", default="", help="The key itself; one is made unless this is given.")
 @_details
@@ -116,7 +115,7 @@ def create(session: Session, target: str, user: str, *, access_key: str, **detai
 
 
 @command("list")
-@_target
+@on_server
 @click.argument("users", nargs=-1, metavar="[USER...]")
 @click.option("--all", "everybody", is_flag=True, help="The keys of all users.")
 @click.option("--self", "own", is_flag=True, help="One's own keys, as without USER.")
@@ -142,7 +141,7 @@ def list_(session: Session, target: str, users: tuple[str, ...], *, everybody: b
 
 
 @command()
-@_target
+@on_server
 @_key
 def info(session: Session, target: str, access_key: str) -> Record:
     r"""Show an access key: whose it is, when it ends, and its policy.
@@ -154,7 +153,7 @@ def info(session: Session, target: str, access_key: str) -> Record:
 
 
 @command()
-@_target
+@on_server
 @_key
 @_details
 @click.option("--no-policy", is_flag=True, help="Take its policy away: it then has all rights of its user.")
@@ -177,7 +176,7 @@ def edit(session: Session, target: str, access_key: str, *, no_policy: bool, no_
 
 
 @command()
-@_target
+@on_server
 @_key
 def enable(session: Session, target: str, access_key: str) -> Record:
     r"""Let an access key in.
@@ -190,7 +189,7 @@ def enable(session: Session, target: str, access_key: str) -> Record:
 
 
 @command()
-@_target
+@on_server
 @_key
 def disable(session: Session, target: str, access_key: str) -> Record:
     r"""Keep an access key out, from the next request on.
@@ -203,7 +202,7 @@ def disable(session: Session, target: str, access_key: str) -> Record:
 
 
 @command()
-@_target
+@on_server
 @click.argument("keys", nargs=-1, required=True, metavar="KEY...")
 def remove(session: Session, target: str, keys: tuple[str, ...]) -> Iterator[Record]:
     r"""Remove access keys, and those that were made with them.

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import click
 
-from lakeshare.cli.commands.arguments import ALIAS, DURATION
+from lakeshare.cli.commands.arguments import DURATION, on_server
 from lakeshare.cli.flags import command
 from lakeshare.cli.groups import lazy_group
 from lakeshare.cli.output import Record, printable
@@ -36,7 +36,7 @@ audit = lazy_group(
 
 
 @command()
-@click.argument("target", metavar="ALIAS", type=ALIAS)
+@on_server
 @click.option("-n", "--lines", type=click.IntRange(1, LINES_LIMIT), default=20, show_default=True, help="How many.")
 @click.option("-f", "--follow", is_flag=True, help="Go on with events as they come, until Ctrl-C.")
 @click.option("--access-key", default="", help="Only of this key.")

@@ -1,9 +1,7 @@
 """admin info and whoami: the server, and who asks it."""
 
-import click
-
 from lakeshare.cli.commands.admin.told import at, names
-from lakeshare.cli.commands.arguments import ALIAS
+from lakeshare.cli.commands.arguments import on_server
 from lakeshare.cli.errors import DENIED, Refused
 from lakeshare.cli.flags import command
 from lakeshare.cli.output import Record, pairs
@@ -14,7 +12,7 @@ from lakeshare.cli.units import duration_text, size_text
 
 
 @command()
-@click.argument("target", metavar="ALIAS", type=ALIAS)
+@on_server
 def info(session: Session, target: str) -> Record:
     r"""Show a server: version, uptime, workers, disk and what its buckets hold.
 
@@ -55,7 +53,7 @@ def _usage(admin: Admin) -> Json:
 
 
 @command()
-@click.argument("target", metavar="ALIAS", type=ALIAS)
+@on_server
 def whoami(session: Session, target: str) -> Record:
     r"""Say whose key an alias has, and which policies count for it.
 

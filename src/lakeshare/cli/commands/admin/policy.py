@@ -8,7 +8,7 @@ import click
 
 from lakeshare.cli.commands.admin.documents import read_document
 from lakeshare.cli.commands.admin.told import Json, at, names
-from lakeshare.cli.commands.arguments import ALIAS
+from lakeshare.cli.commands.arguments import on_server
 from lakeshare.cli.errors import ClientError, Misused, Refused
 from lakeshare.cli.flags import command
 from lakeshare.cli.groups import lazy_group
@@ -38,11 +38,9 @@ policy = lazy_group(
     {"add": "create"},
 )
 
-_target = click.argument("target", metavar="ALIAS", type=ALIAS)
-
 
 @command()
-@_target
+@on_server
 @click.argument("name", metavar="POLICY")
 @click.argument("file", metavar="FILE", type=click.Path())
 def create(session: Session, target: str, name: str, file: str) -> Record:
@@ -65,7 +63,7 @@ def create(session: Session, target: str, name: str, file: str) -> Record:
 
 
 @command("list")
-@_target
+@on_server
 def list_(session: Session, target: str) -> Iterator[Record]:
     r"""List policies, the built-in ones too.
 
@@ -78,7 +76,7 @@ def list_(session: Session, target: str) -> Iterator[Record]:
 
 
 @command()
-@_target
+@on_server
 @click.argument("name", metavar="POLICY")
 @click.option("-f", "--policy-file", default="", help="Write the policy to this file.")
 def info(session: Session, target: str, name: str, *, policy_file: str) -> Record:
@@ -114,18 +112,22 @@ _entity = (
 )
 
 
-def _change(session: Session, target: str, policies: Sequence[str], user: str, group: str, method: str) -> Json:
+def _change(
+    session: Session, target: str, policies: Sequence[str], user: str, group: str, method: str
+) -> tuple[Json, str]:
+    """Return what changed, and whose it is."""
     if bool(user) == bool(group):
         raise Misused("name one user or one group", "Say --user USER, or --group GROUP.")
     admin, (kind, name) = session.admin(target), ("users", user) if user else ("groups", group)
     changed: Json = {}
     for one in policies:
         changed = admin.send(method, kind, name, "policies", one)
-    return {"policies": list(policies), "user" if user else "group": name, "attached": changed.get("policies", [])}
+    whose = "user" if user else "group"
+    return {"policies": list(policies), whose: name, "attached": changed.get("policies", [])}, f"{whose} `{name}`"
 
 
 @command()
-@_target
+@on_server
 @click.argument("policies", nargs=-1, required=True, metavar="POLICY...")
 @_entity[0]
 @_entity[1]
@@ -136,13 +138,12 @@ def attach(session: Session, target: str, policies: tuple[str, ...], *, user: st
     lakeshare admin policy attach lake readonly --user ann
     lakeshare admin policy attach lake readwrite diagnostics --group analysts
     """
-    facts = _change(session, target, policies, user, group, "PUT")
-    whom = f"user `{user}`" if user else f"group `{group}`"
+    facts, whom = _change(session, target, policies, user, group, "PUT")
     return Record(facts, f"Attached Policies: [{' '.join(policies)}]\nTo {whom}")
 
 
 @command()
-@_target
+@on_server
 @click.argument("policies", nargs=-1, required=True, metavar="POLICY...")
 @_entity[0]
 @_entity[1]
@@ -152,13 +153,12 @@ def detach(session: Session, target: str, policies: tuple[str, ...], *, user: st
     \b
     lakeshare admin policy detach lake readonly --user ann
     """
-    facts = _change(session, target, policies, user, group, "DELETE")
-    whom = f"user `{user}`" if user else f"group `{group}`"
+    facts, whom = _change(session, target, policies, user, group, "DELETE")
     return Record(facts, f"Detached Policies: [{' '.join(policies)}]\nFrom {whom}")
 
 
 @command()
-@_target
+@on_server
 @click.option("-u", "--user", "users", multiple=True, help="Policies of this user; may be said again.")
 @click.option("-g", "--group", "groups", multiple=True, help="Policies of this group; may be said again.")
 @click.option("-p", "--policy", "policies", multiple=True, help="Who has this policy; may be said again.")
@@ -202,7 +202,7 @@ def _all_policies(admin: Admin) -> Iterator[str]:
 
 
 @command()
-@_target
+@on_server
 @click.argument("names_", nargs=-1, required=True, metavar="POLICY...")
 def remove(session: Session, target: str, names_: tuple[str, ...]) -> Iterator[Record]:
     r"""Remove policies that nobody has.

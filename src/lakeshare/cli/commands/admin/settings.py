@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import click
 
 from lakeshare.cli.commands.admin.told import Json, sheet
-from lakeshare.cli.commands.arguments import ALIAS
+from lakeshare.cli.commands.arguments import on_server
 from lakeshare.cli.errors import Misused
 from lakeshare.cli.flags import command
 from lakeshare.cli.groups import lazy_group
@@ -31,7 +31,6 @@ settings = lazy_group(
     {"info": "get"},
 )
 
-_target = click.argument("target", metavar="ALIAS", type=ALIAS)
 _name = click.argument("name", metavar="SETTING")
 
 
@@ -41,7 +40,7 @@ def _spelled(name: str) -> str:
 
 
 @command("list")
-@_target
+@on_server
 def list_(session: Session, target: str) -> Iterator[Record]:
     r"""List settings: their values, where each comes from, and whether it can be changed live.
 
@@ -57,7 +56,7 @@ def list_(session: Session, target: str) -> Iterator[Record]:
 
 
 @command()
-@_target
+@on_server
 @_name
 def get(session: Session, target: str, name: str) -> Record:
     r"""Show a setting.
@@ -69,7 +68,7 @@ def get(session: Session, target: str, name: str) -> Record:
 
 
 @command("set")
-@_target
+@on_server
 @_name
 @click.argument("value", default=None, required=False)
 def set_(session: Session, target: str, name: str, value: str | None) -> Record:
@@ -88,7 +87,7 @@ def set_(session: Session, target: str, name: str, value: str | None) -> Record:
 
 
 @command()
-@_target
+@on_server
 @_name
 def reset(session: Session, target: str, name: str) -> Record:
     r"""Take a change of a setting back.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from lakeshare.cli.commands.arguments import ALIAS
+from lakeshare.cli.commands.arguments import on_server
 from lakeshare.cli.errors import ClientError, Missing, Unreachable
 from lakeshare.cli.flags import command
 from lakeshare.cli.groups import lazy_group
@@ -34,11 +34,9 @@ state = lazy_group(
     },
 )
 
-_target = click.argument("target", metavar="ALIAS", type=ALIAS)
-
 
 @command()
-@_target
+@on_server
 @click.argument("file", default="-", metavar="[FILE]", type=click.Path())
 def export(session: Session, target: str, file: str) -> Record | None:
     r"""Write all of state, at one moment, to a file that only you can read, or to standard output.
@@ -82,7 +80,7 @@ def _copy(admin: Admin, fd: int) -> int:
 
 
 @command("import")
-@_target
+@on_server
 @click.argument("file", metavar="FILE", type=click.Path())
 @click.option("--replace", is_flag=True, help="Put it in place of what is there.")
 def import_(session: Session, target: str, file: str, *, replace: bool) -> Record:
@@ -111,7 +109,7 @@ def _import(admin: Admin, path: str, *, replace: bool) -> Record:
 
 
 @command()
-@_target
+@on_server
 def verify(session: Session, target: str) -> list[Record | Failure]:
     r"""Check state as it is kept. The exit code is 1 if anything is wrong.
 

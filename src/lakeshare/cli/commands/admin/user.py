@@ -6,7 +6,7 @@ import click
 
 from lakeshare.cli.commands.admin.told import Json, at, names, sheet, state
 from lakeshare.cli.commands.alias import asked_keys
-from lakeshare.cli.commands.arguments import ALIAS
+from lakeshare.cli.commands.arguments import on_server
 from lakeshare.cli.flags import command
 from lakeshare.cli.groups import lazy_group
 from lakeshare.cli.output import Record, table
@@ -36,12 +36,11 @@ user = lazy_group(
     },
 )
 
-_target = click.argument("target", metavar="ALIAS", type=ALIAS)
 _user = click.argument("user", metavar="USER")
 
 
 @command()
-@_target
+@on_server
 @click.argument("user", default="", metavar="[USER]")
 @click.argument("secret", default="", metavar="[SECRET]")
 @click.option("--policy", "policies", multiple=True, help="Attach this policy at once; may be said again.")
@@ -74,7 +73,7 @@ def secret_once(access_key: str, secret: str) -> str:
 
 
 @command("list")
-@_target
+@on_server
 def list_(session: Session, target: str) -> Iterator[Record]:
     r"""List users.
 
@@ -90,7 +89,7 @@ def list_(session: Session, target: str) -> Iterator[Record]:
 
 
 @command()
-@_target
+@on_server
 @_user
 def info(session: Session, target: str, user: str) -> Record:
     r"""Show a user: its state, policies and groups.
@@ -102,7 +101,7 @@ def info(session: Session, target: str, user: str) -> Record:
 
 
 @command()
-@_target
+@on_server
 @_user
 def enable(session: Session, target: str, user: str) -> Record:
     r"""Let a user in.
@@ -115,7 +114,7 @@ def enable(session: Session, target: str, user: str) -> Record:
 
 
 @command()
-@_target
+@on_server
 @_user
 def disable(session: Session, target: str, user: str) -> Record:
     r"""Keep a user out, with its access keys and sessions, from the next request on.
@@ -128,7 +127,7 @@ def disable(session: Session, target: str, user: str) -> Record:
 
 
 @command()
-@_target
+@on_server
 @_user
 @click.argument("secret", default="", metavar="[SECRET]")
 def secret(session: Session, target: str, user: str, secret: str) -> Record:
@@ -145,7 +144,7 @@ def secret(session: Session, target: str, user: str, secret: str) -> Record:
 
 
 @command()
-@_target
+@on_server
 @_user
 def revoke(session: Session, target: str, user: str) -> Record:
     r"""End every session of a user, and of its access keys. Keys themselves stay.
@@ -158,7 +157,7 @@ def revoke(session: Session, target: str, user: str) -> Record:
 
 
 @command()
-@_target
+@on_server
 @click.argument("users", nargs=-1, required=True, metavar="USER...")
 def remove(session: Session, target: str, users: tuple[str, ...]) -> Iterator[Record]:
     r"""Remove users with their access keys and sessions.

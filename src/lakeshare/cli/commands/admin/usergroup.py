@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import click
 
 from lakeshare.cli.commands.admin.told import at, names, sheet, state
-from lakeshare.cli.commands.arguments import ALIAS
+from lakeshare.cli.commands.arguments import on_server
 from lakeshare.cli.flags import command
 from lakeshare.cli.groups import lazy_group
 from lakeshare.cli.output import Record, table
@@ -30,12 +30,11 @@ group = lazy_group(
     },
 )
 
-_target = click.argument("target", metavar="ALIAS", type=ALIAS)
 _group = click.argument("group", metavar="GROUP")
 
 
 @command()
-@_target
+@on_server
 @_group
 @click.argument("users", nargs=-1, metavar="[USER...]")
 def add(session: Session, target: str, group: str, users: tuple[str, ...]) -> Record:
@@ -58,7 +57,7 @@ def add(session: Session, target: str, group: str, users: tuple[str, ...]) -> Re
 
 
 @command("list")
-@_target
+@on_server
 def list_(session: Session, target: str) -> Iterator[Record]:
     r"""List groups.
 
@@ -73,7 +72,7 @@ def list_(session: Session, target: str) -> Iterator[Record]:
 
 
 @command()
-@_target
+@on_server
 @_group
 def info(session: Session, target: str, group: str) -> Record:
     r"""Show a group: its state, policies and members.
@@ -93,7 +92,7 @@ def info(session: Session, target: str, group: str) -> Record:
 
 
 @command()
-@_target
+@on_server
 @_group
 def enable(session: Session, target: str, group: str) -> Record:
     r"""Let a group's policies count.
@@ -106,7 +105,7 @@ def enable(session: Session, target: str, group: str) -> Record:
 
 
 @command()
-@_target
+@on_server
 @_group
 def disable(session: Session, target: str, group: str) -> Record:
     r"""Let a group's policies not count, from the next request on.
@@ -119,7 +118,7 @@ def disable(session: Session, target: str, group: str) -> Record:
 
 
 @command()
-@_target
+@on_server
 @_group
 @click.argument("users", nargs=-1, metavar="[USER...]")
 def remove(session: Session, target: str, group: str, users: tuple[str, ...]) -> Record:

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from lakeshare.cli.commands.arguments import ALIAS
+from lakeshare.cli.commands.arguments import ALIAS, on_server
 from lakeshare.cli.commands.table.told import (
     TOKEN_COLUMNS,
     Json,
@@ -97,7 +97,7 @@ def list_(session: Session, target: str) -> Iterator[Record]:
 
 
 @command()
-@click.argument("target", metavar="ALIAS", type=ALIAS)
+@on_server
 @_id
 @new_token_flags
 @click.option("--overlap", default="24h", show_default=True, help="How long the old one goes on; 0m is not at all.")
@@ -116,7 +116,7 @@ def rotate(
 
 
 @command()
-@click.argument("target", metavar="ALIAS", type=ALIAS)
+@on_server
 @click.argument("tokens", metavar="TOKEN_ID...", nargs=-1, required=True)
 def remove(session: Session, target: str, tokens: tuple[str, ...]) -> Iterator[Record]:
     r"""Revoke tokens. They, and the data URLs that were made with them, end with the next request.
