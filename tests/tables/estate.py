@@ -1,12 +1,13 @@
 """A catalog in memory for the tests of its operations: state, store, and a clock that tests turn."""
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from lakeshare.formats.iceberg.creating import parse_create_table
 from lakeshare.formats.iceberg.requirements import parse_requirements
 from lakeshare.formats.iceberg.updates import parse_updates
+from lakeshare.identity.caller import Need
 from lakeshare.identity.directory import Directory
 from lakeshare.identity.throttle import Throttle
 from lakeshare.identity.vault import Vault
@@ -30,6 +31,10 @@ from lakeshare.tables.vendor import Vendor
 from tests.tables.lake import SCHEMA
 
 NOW = 1_700_000_000.0
+
+
+async def anything(_needs: Sequence[Need]) -> None:
+    """Allow whatever is needed."""
 
 
 class FaultyState(MemoryState):
@@ -78,7 +83,7 @@ class Estate:
     async def warehouse(self, name: str = "lake") -> Warehouse:
         with contextlib.suppress(Exception):
             return await self.room.catalog.warehouse(name)
-        return await create_warehouse(self.room, CreateWarehouse(name, "root"))
+        return await create_warehouse(self.room, CreateWarehouse(name, "root"), anything)
 
     async def table(self, name: str = "t", **more: Any) -> Made:
         """Make a table in the namespace `ns`, which is made with the first."""

@@ -175,6 +175,38 @@ class TestChoosing:
         assert root.raw("GET", f"/{name}/payroll/january.csv").body == b"secret"
 
 
+class TestBuckets:
+    """Warehouses that are made of buckets which are there already."""
+
+    @pytest.fixture
+    def bucket(self, server: LiveServer) -> str:
+        name = f"taken-{uuid.uuid4().hex[:8]}"
+        root = Client.root(server)
+        assert root.raw("PUT", f"/{name}").status == 200
+        assert root.raw("PUT", f"/{name}/payroll.csv", b"secret").status == 200
+        return name
+
+    def test_a_bucket_is_not_taken_from_its_owner(self, server: LiveServer, lake: Lake, bucket: str):
+        """Who has every right over tables and none over a bucket makes no warehouse of it; with both it does."""
+        tables = {"Action": "s3tables:*", "Resource": "*"}
+        body = {"name": bucket, "upgrade-existing": True}
+        assert user(lake, tables).refused("POST", "/warehouses", body)[0] == 403
+        user(lake, tables).ok("POST", "/warehouses", {"name": f"{bucket}-new"})
+        other = {"Action": "s3:*", "Resource": f"arn:aws:s3:::{bucket}/some/*"}
+        assert user(lake, tables, other).refused("POST", "/warehouses", body)[0] == 403
+        owner = user(lake, tables, {"Action": "s3:*", "Resource": f"arn:aws:s3:::{bucket}/*"})
+        assert owner.ok("POST", "/warehouses", body)["upgraded"] is True
+
+    def test_ordinary_objects_are_purged_by_who_may_delete_them(self, server: LiveServer, lake: Lake, bucket: str):
+        """The purge of an upgraded bucket, which takes its objects along, needs rights over them as well."""
+        lake.ok("POST", "/warehouses", {"name": bucket, "upgrade-existing": True})
+        admin = user(lake, {"Action": "s3tables:*", "Resource": "*"})
+        assert admin.refused("DELETE", f"/warehouses/{bucket}?purge=true&force=true")[0] == 403
+        assert Client.root(server).raw("GET", f"/{bucket}/payroll.csv").body == b"secret"
+        admin.ok("DELETE", f"/warehouses/{bucket}")
+        assert Client.root(server).raw("GET", f"/{bucket}/payroll.csv").body == b"secret"
+
+
 class TestFolders:
     def test_credentials_reach_the_folders_that_properties_choose(self, server: LiveServer, lake: Lake, where: str):
         """Vended credentials write to the folders of write.data.path and write.metadata.path, and nowhere else."""

@@ -8,7 +8,6 @@ from lakeshare.formats.iceberg.creating import parse_create_table
 from lakeshare.formats.iceberg.metadata import TableMetadata
 from lakeshare.formats.iceberg.requirements import AssertTableUuid
 from lakeshare.formats.iceberg.updates import parse_updates
-from lakeshare.identity.caller import Need
 from lakeshare.state.memory import MemoryState
 from lakeshare.state.port import Transaction
 from lakeshare.storage.memory import MemoryStore
@@ -27,6 +26,7 @@ from lakeshare.tables.operations.tables import CreateTable, create_table
 from lakeshare.tables.operations.warehouses import CreateWarehouse, create_warehouse
 from lakeshare.tables.room import Room
 from tests.formats.iceberg_files.manifests import entry, listed, manifest, manifest_list
+from tests.tables.estate import anything
 
 SCHEMA = {"type": "struct", "fields": [{"id": 1, "name": "id", "type": "long", "required": False}]}
 START = 1_700_000_000.0
@@ -63,7 +63,7 @@ class Lake:
 
     async def open(self) -> "Lake":
         """Make the warehouse `wh` and the namespace `ns`."""
-        self.warehouse: Warehouse = await create_warehouse(self.room, CreateWarehouse("wh-1", "tests"))
+        self.warehouse: Warehouse = await create_warehouse(self.room, CreateWarehouse("wh-1", "tests"), anything)
         await create_namespace(self.room, CreateNamespace(self.warehouse, ("ns",), {}))
         return self
 
@@ -170,10 +170,6 @@ class Table:
         place = place_of(await self.location())
         assert place is not None
         return [key.removeprefix(place.key + "/") for key in await self.lake.keys() if key.startswith(place.key + "/")]
-
-
-async def anything(_needs: Sequence[Need]) -> None:
-    """Allow whatever is needed."""
 
 
 def without_metadata(names: Sequence[str]) -> list[str]:

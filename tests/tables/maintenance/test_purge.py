@@ -22,7 +22,8 @@ from lakeshare.tables.operations import publish
 from lakeshare.tables.operations.tables import CreateTable, Register, create_table, register
 from lakeshare.tables.operations.warehouses import DeleteWarehouse, delete_warehouse
 from lakeshare.tables.records import LOCATIONS, NAMES, POINTERS, TABLES, VERSIONS
-from tests.tables.maintenance.kit import DAY, SCHEMA, Lake, Table, anything
+from tests.tables.estate import anything
+from tests.tables.maintenance.kit import DAY, SCHEMA, Lake, Table
 
 
 @pytest.fixture

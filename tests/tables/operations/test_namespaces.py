@@ -9,7 +9,7 @@ from lakeshare.tables.model.names import Identifier
 from lakeshare.tables.operations import namespaces, tables, warehouses
 from lakeshare.tables.operations.history import forget_history
 from lakeshare.tables.records import LOCATIONS, METADATA_FILES, NAMES, POINTERS, VERSIONS
-from tests.tables.estate import Estate
+from tests.tables.estate import Estate, anything
 
 
 async def test_a_namespace_goes_when_it_is_empty():
@@ -79,6 +79,6 @@ async def test_a_warehouse_that_leaves_is_not_made_again():
     await estate.table()
     await warehouses.delete_warehouse(estate.room, warehouses.DeleteWarehouse("lake", "root", purge=True, force=True))
     with pytest.raises(WarehouseExists, match="is being removed"):
-        await warehouses.create_warehouse(estate.room, warehouses.CreateWarehouse("lake", "root"))
+        await warehouses.create_warehouse(estate.room, warehouses.CreateWarehouse("lake", "root"), anything)
     (job,) = [each.value async for each in JOBS.all(estate.state)]
     assert (job.kind, job.bucket) == (JobKind.PURGE_WAREHOUSE, "lake")

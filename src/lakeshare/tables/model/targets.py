@@ -5,7 +5,7 @@ A table that is not there needs the same right as one that is, so that a refusal
 
 from dataclasses import dataclass
 
-from lakeshare.identity.arns import object_arn, table_arn, view_arn, warehouse_arn
+from lakeshare.identity.arns import EVERYTHING, object_arn, table_arn, view_arn, warehouse_arn
 from lakeshare.identity.caller import Need
 from lakeshare.state.keyspace import Stored
 from lakeshare.tables.errors import NoSuchTable, NoSuchView
@@ -77,9 +77,15 @@ def place_needs(place: Place | None) -> tuple[Need, ...]:
 
     Whoever has a table somewhere may read, write and remove what lies there. So the choice gives nobody more.
     """
-    if place is None:
-        return ()
-    resource = object_arn(place.bucket, f"{place.key}/")
+    return () if place is None else _all_of(object_arn(place.bucket, f"{place.key}/"))
+
+
+def bucket_needs(bucket: str) -> tuple[Need, ...]:
+    """Say what must be allowed to make a warehouse of a bucket that is there, or to remove one's ordinary objects."""
+    return _all_of(object_arn(bucket, EVERYTHING))
+
+
+def _all_of(resource: str) -> tuple[Need, ...]:
     return tuple(Need(action, resource) for action in ("s3:PutObject", "s3:GetObject", "s3:DeleteObject"))
 
 

@@ -13,7 +13,9 @@ from lakeshare.tables.model.entries import Warehouse
 from lakeshare.tables.model.jobs import JOBS, Job, JobKind
 from lakeshare.tables.model.names import check_warehouse
 from lakeshare.tables.model.paging import Paging, token_for
+from lakeshare.tables.model.targets import bucket_needs
 from lakeshare.tables.operations.jobs import new_job_id
+from lakeshare.tables.operations.tables import Allow
 from lakeshare.tables.records import NAMESPACES, WAREHOUSES
 from lakeshare.tables.room import Room
 
@@ -33,24 +35,28 @@ class CreateWarehouse:
         return (Need("s3tables:CreateWarehouse", warehouse_arn(self.name)),)
 
 
-async def create_warehouse(room: Room, call: CreateWarehouse) -> Warehouse:
-    """Make a warehouse. Raises BadRequest, WarehouseExists, BucketHasObjects."""
+async def create_warehouse(room: Room, call: CreateWarehouse, allow: Allow) -> Warehouse:
+    """Make a warehouse. Raises BadRequest, WarehouseExists, BucketHasObjects, AccessDenied.
+
+    A bucket that is there already is somebody's: what is needed to have it is asked for once that is known.
+    """
     name = check_warehouse(call.name)
     held = (await room.catalog.warehouses()).get(name)
     if held is not None:
         raise WarehouseExists(name, ", and is being removed" if held.removing else "")
-    made = Warehouse(name, str(uuid.uuid4()), name, room.now_ms(), call.by, shared=await _adopt(room, call))
+    made = Warehouse(name, str(uuid.uuid4()), name, room.now_ms(), call.by, shared=await _adopt(room, call, allow))
     outcome = await room.state.commit(Transaction((WAREHOUSES.absent(name),), (WAREHOUSES.put(made, name),)))
     if isinstance(outcome, Conflict):
         raise WarehouseExists(name)
     return made
 
 
-async def _adopt(room: Room, call: CreateWarehouse) -> bool:
+async def _adopt(room: Room, call: CreateWarehouse, allow: Allow) -> bool:
     """Make the bucket, or take the one that is there; say whether it holds objects."""
     try:
         await room.store.create_bucket(call.name)
     except BucketExists:
+        await allow(bucket_needs(call.name))
         page = await room.store.list(Listing(call.name, limit=1))
         if not page.objects:
             return False
@@ -106,10 +112,12 @@ class DeleteWarehouse:
     by: str
     purge: bool = False
     force: bool = False
+    shared: bool = False
 
     def requires(self) -> tuple[Need, ...]:
-        """Say what the caller must be allowed."""
-        return (Need("s3tables:DeleteWarehouse", warehouse_arn(self.name)),)
+        """Say what the caller must be allowed; a purge takes the ordinary objects along that a shared bucket has."""
+        need = Need("s3tables:DeleteWarehouse", warehouse_arn(self.name))
+        return (need, *bucket_needs(self.name)) if self.purge and self.shared else (need,)
 
 
 async def delete_warehouse(room: Room, call: DeleteWarehouse) -> None:

@@ -7,7 +7,7 @@ from lakeshare.tables.model.entries import Warehouse
 from lakeshare.tables.operations import warehouses
 from lakeshare.tables.room import Room
 from lakeshare.tables.wire import answers
-from lakeshare.tables.wire.asking import by, paging_of
+from lakeshare.tables.wire.asking import by, paging_of, warehouse_of
 from lakeshare.tables.wire.bodies import flag_in, read_document, text_in
 from lakeshare.tables.wire.call import Call, Route, flag
 
@@ -33,8 +33,8 @@ async def _create(call: Call) -> warehouses.CreateWarehouse:
     return warehouses.CreateWarehouse(text_in(document, "name"), by(call), flag_in(document, "upgrade-existing"))
 
 
-async def _created(room: Room, _call: Call, asked: warehouses.CreateWarehouse) -> Response:
-    return answers.json_answer(shown(await warehouses.create_warehouse(room, asked)))
+async def _created(room: Room, call: Call, asked: warehouses.CreateWarehouse) -> Response:
+    return answers.json_answer(shown(await warehouses.create_warehouse(room, asked, call.admission.authorise)))
 
 
 async def _list(call: Call) -> warehouses.ListWarehouses:
@@ -56,7 +56,8 @@ async def _got(room: Room, _call: Call, asked: warehouses.GetWarehouse) -> Respo
 
 async def _delete(call: Call) -> warehouses.DeleteWarehouse:
     purge, force = flag(call.query, "purge"), flag(call.query, "force")
-    return warehouses.DeleteWarehouse(call.names["warehouse"], by(call), purge, force)
+    found = await warehouse_of(call)
+    return warehouses.DeleteWarehouse(found.name, by(call), purge, force, found.shared)
 
 
 async def _deleted(room: Room, _call: Call, asked: warehouses.DeleteWarehouse) -> Response:
