@@ -8,9 +8,12 @@ from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from operator import eq, ge, gt, le, lt
+from typing import TypeVar
 
 from lakeshare.identity.policy.pattern import Tokens, Wild, matches
 
+T = TypeVar("T")
 Compare = Callable[[str, str], bool | None]
 ARN_PARTS = 6
 _READ_KEPT = 4096
@@ -100,39 +103,28 @@ def _in_network(value: str, wanted: str) -> bool | None:
     return address in network
 
 
-def _numbers(test: Callable[[Decimal, Decimal], bool]) -> Compare:
+def _compared(read: Callable[[str], T | None], test: Callable[[T, T], bool]) -> Compare:
+    """Return what compares two texts as what they say; None where one of them says nothing of the kind."""
+
     def compare(value: str, wanted: str) -> bool | None:
-        left, right = read_number(value), read_number(wanted)
+        left, right = read(value), read(wanted)
         return None if left is None or right is None else test(left, right)
 
     return compare
-
-
-def _moments(test: Callable[[datetime, datetime], bool]) -> Compare:
-    def compare(value: str, wanted: str) -> bool | None:
-        left, right = read_moment(value), read_moment(wanted)
-        return None if left is None or right is None else test(left, right)
-
-    return compare
-
-
-def _same_truth(value: str, wanted: str) -> bool | None:
-    left, right = read_truth(value), read_truth(wanted)
-    return None if left is None or right is None else left == right
 
 
 COMPARE: dict[str, Compare] = {
-    "NumericEquals": _numbers(lambda left, right: left == right),
-    "NumericLessThan": _numbers(lambda left, right: left < right),
-    "NumericLessThanEquals": _numbers(lambda left, right: left <= right),
-    "NumericGreaterThan": _numbers(lambda left, right: left > right),
-    "NumericGreaterThanEquals": _numbers(lambda left, right: left >= right),
-    "DateEquals": _moments(lambda left, right: left == right),
-    "DateLessThan": _moments(lambda left, right: left < right),
-    "DateLessThanEquals": _moments(lambda left, right: left <= right),
-    "DateGreaterThan": _moments(lambda left, right: left > right),
-    "DateGreaterThanEquals": _moments(lambda left, right: left >= right),
-    "Bool": _same_truth,
+    "NumericEquals": _compared(read_number, eq),
+    "NumericLessThan": _compared(read_number, lt),
+    "NumericLessThanEquals": _compared(read_number, le),
+    "NumericGreaterThan": _compared(read_number, gt),
+    "NumericGreaterThanEquals": _compared(read_number, ge),
+    "DateEquals": _compared(read_moment, eq),
+    "DateLessThan": _compared(read_moment, lt),
+    "DateLessThanEquals": _compared(read_moment, le),
+    "DateGreaterThan": _compared(read_moment, gt),
+    "DateGreaterThanEquals": _compared(read_moment, ge),
+    "Bool": _compared(read_truth, eq),
     "IpAddress": _in_network,
 }
 READERS: dict[str, Callable[[str], object | None]] = {
