@@ -4,10 +4,9 @@ import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import boto3
 import pytest
-from botocore.config import Config
 
+from tests.boto import boto_client
 from tests.live import LiveServer
 
 
@@ -26,20 +25,11 @@ def _no_settings_of_the_user(tmp_path_factory: pytest.TempPathFactory) -> Iterat
 
 @pytest.fixture
 def connect() -> Iterator[Callable[..., Any]]:
-    """Make boto3 clients that send each request once, so that no retry hides a failure."""
+    """Make boto3 clients, and close them."""
     clients: list[Any] = []
 
     def make(server: LiveServer, **options: Any) -> Any:
-        settings = {"retries": {"total_max_attempts": 1}, "s3": {"addressing_style": "path"}} | options
-        client = boto3.client(
-            "s3",
-            endpoint_url=server.endpoint,
-            aws_access_key_id=server.access_key,
-            aws_secret_access_key=server.secret_key,
-            region_name="us-east-1",
-            verify=str(server.ca_file) if server.ca_file else None,
-            config=Config(**settings),
-        )
+        client = boto_client(server, **options)
         clients.append(client)
         return client
 

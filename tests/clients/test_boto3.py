@@ -12,6 +12,7 @@ import urllib3
 from boto3.s3.transfer import TransferConfig
 from botocore.exceptions import ClientError
 
+from tests.boto import boto_client
 from tests.live import LiveServer
 
 MIB = 1024**2
@@ -259,19 +260,11 @@ def test_names_of_routes_are_no_bucket_names(s3: Any, name: str):
 
 def test_a_wrong_secret_is_refused(live_server: LiveServer):
     """A key with another secret, and a key that nobody has, are refused by name."""
-    import boto3
-
     for key, secret, code in (
         (live_server.access_key, "wrong", "SignatureDoesNotMatch"),
         ("nobody", live_server.secret_key, "InvalidAccessKeyId"),
     ):
-        client = boto3.client(
-            "s3",
-            endpoint_url=live_server.endpoint,
-            aws_access_key_id=key,
-            aws_secret_access_key=secret,
-            region_name="us-east-1",
-        )
+        client = boto_client(live_server, key, secret)
         assert refusal(client.list_buckets) == (403, code)
         client.close()
 

@@ -5,13 +5,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import boto3
 import pytest
 import requests
 from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
+from tests.boto import boto_client
 from tests.live import LiveServer
 from tests.spark import java_for_spark, session_for
 
@@ -48,13 +48,7 @@ def spark(cache: Path, live_server: LiveServer) -> Iterator[Any]:
 def bucket(live_server: LiveServer, bucket_names: Callable[[str], str]) -> str:
     """A bucket of its own."""
     name = bucket_names("pipeline")
-    client = boto3.client(
-        "s3",
-        endpoint_url=live_server.endpoint,
-        aws_access_key_id=live_server.access_key,
-        aws_secret_access_key=live_server.secret_key,
-        region_name="us-east-1",
-    )
+    client = boto_client(live_server)
     client.create_bucket(Bucket=name)
     client.close()
     return name

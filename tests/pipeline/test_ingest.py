@@ -6,7 +6,6 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import boto3
 import pytest
 
 from lakeshare.pipeline.errors import Misused, NoSource, NoTarget, SchemaMismatch, TooManyRejected
@@ -15,6 +14,7 @@ from lakeshare.pipeline.places import Target, parse_source, parse_target
 from lakeshare.pipeline.reading import Shape
 from lakeshare.pipeline.rejects import Shelf
 from lakeshare.pipeline.report import IngestReport
+from tests.boto import boto_client
 from tests.live import LiveServer
 from tests.pipeline.conftest import WAREHOUSE
 
@@ -214,13 +214,7 @@ def test_a_bucket_or_warehouse_that_is_not_there_is_told(spark: Any, tmp_path: P
 
 def test_a_table_that_was_begun_and_left_is_made(spark: Any, bucket: str, live_server: LiveServer, tmp_path: Path):
     """A log without a commit, as a job leaves that was stopped, is no table yet."""
-    client = boto3.client(
-        "s3",
-        endpoint_url=live_server.endpoint,
-        aws_access_key_id=live_server.access_key,
-        aws_secret_access_key=live_server.secret_key,
-        region_name="us-east-1",
-    )
+    client = boto_client(live_server)
     client.put_object(Bucket=bucket, Key="t/_delta_log/_staged_commits/", Body=b"")
     client.close()
     path = tmp_path / "a.csv"

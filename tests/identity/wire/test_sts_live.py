@@ -7,13 +7,12 @@ import urllib.request
 from collections.abc import Callable
 from typing import Any
 
-import boto3
 import pytest
-from botocore.config import Config
 from botocore.exceptions import ClientError
 from minio import Minio
 from minio.credentials import AssumeRoleProvider
 
+from tests.boto import boto_client
 from tests.live import LiveServer
 
 ROLE = "arn:aws:iam::000000000000:role/any"
@@ -21,15 +20,8 @@ ROLE = "arn:aws:iam::000000000000:role/any"
 
 def client(server: LiveServer, service: str, credentials: dict[str, str] | None = None) -> Any:
     given = credentials or {"AccessKeyId": server.access_key, "SecretAccessKey": server.secret_key}
-    return boto3.client(
-        service,
-        endpoint_url=server.endpoint,
-        region_name="us-east-1",
-        aws_access_key_id=given["AccessKeyId"],
-        aws_secret_access_key=given["SecretAccessKey"],
-        aws_session_token=given.get("SessionToken"),
-        config=Config(s3={"addressing_style": "path"}, retries={"max_attempts": 1}),
-    )
+    key, secret = given["AccessKeyId"], given["SecretAccessKey"]
+    return boto_client(server, key, secret, given.get("SessionToken"), service=service)
 
 
 def policy(*actions: str, resource: str = "arn:aws:s3:::*") -> str:

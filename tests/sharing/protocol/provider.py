@@ -5,14 +5,13 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-import boto3
 import requests
 from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
-from botocore.config import Config
 from botocore.credentials import Credentials
 from deltalake import DeltaTable, write_deltalake
 
+from tests.boto import boto_client
 from tests.live import LiveServer
 
 SCHEMA = "default"
@@ -25,14 +24,7 @@ class Provider:
     def __init__(self, server: LiveServer, bucket: str) -> None:
         self.server = server
         self.bucket = bucket
-        self.s3 = boto3.client(
-            "s3",
-            endpoint_url=server.endpoint,
-            aws_access_key_id=server.access_key,
-            aws_secret_access_key=server.secret_key,
-            region_name="us-east-1",
-            config=Config(retries={"total_max_attempts": 1}, s3={"addressing_style": "path"}),
-        )
+        self.s3 = boto_client(server)
         self.s3.create_bucket(Bucket=bucket)
 
     @property

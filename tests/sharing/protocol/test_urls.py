@@ -2,14 +2,13 @@
 
 from urllib.parse import parse_qs, urlsplit
 
-import boto3
 import pandas as pd
 import pytest
 import requests
-from botocore.config import Config
 from botocore.exceptions import ClientError
 from deltalake import DeltaTable
 
+from tests.boto import boto_client
 from tests.sharing.protocol.provider import DELTA, Provider, Recipient, files_of, refused, url_of
 
 REFUSED = {400, 403, 405}
@@ -171,15 +170,7 @@ def folder(reader: Recipient, table: str, **body: str) -> requests.Response:
 
 def client_of(provider: Provider, said: dict[str, str]):
     """Make a client of S3 with credentials."""
-    return boto3.client(
-        "s3",
-        endpoint_url=provider.server.endpoint,
-        aws_access_key_id=said["accessKeyId"],
-        aws_secret_access_key=said["secretAccessKey"],
-        aws_session_token=said["sessionToken"],
-        region_name="us-east-1",
-        config=Config(retries={"total_max_attempts": 1}, s3={"addressing_style": "path"}),
-    )
+    return boto_client(provider.server, said["accessKeyId"], said["secretAccessKey"], said["sessionToken"])
 
 
 def denied(call, *words: str, **arguments: object) -> None:
