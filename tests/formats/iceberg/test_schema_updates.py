@@ -3,7 +3,7 @@
 import pytest
 
 from lakeshare.formats.iceberg.errors import InvalidMetadata, Unsupported
-from tests.formats.iceberg.made import SCHEMA, changed, created, field, schema
+from tests.formats.iceberg.made import SCHEMA, add, changed, created, field, schema
 
 WIDER = schema(*SCHEMA["fields"], field(4, "more", "string"))
 
@@ -127,6 +127,22 @@ def test_schemas_are_removed():
     table = changed(created(), add_schema(WIDER), set_schema(-1))
     table = changed(table, {"action": "remove-schemas", "schema-ids": [0, 44]})
     assert [item.id for item in table.schemas] == [1]
+
+
+def test_a_schema_that_a_snapshot_needs_stays():
+    """A schema goes with the snapshots that were written with it, or not at all: its id may be another's afterwards."""
+    table = changed(created(), add(1, **{"schema-id": 0}), add_schema(WIDER), set_schema(-1))
+    gone = {"action": "remove-schemas", "schema-ids": [0]}
+    narrow = add_schema(schema(field(1, "id", required=True)))
+    for updates in ([gone], [gone, narrow], [gone, add(2, **{"schema-id": 0})]):
+        with pytest.raises(InvalidMetadata, match=r"Cannot remove schema 0: snapshot [12] needs it"):
+            changed(table, *updates)
+    expired = {"action": "remove-snapshots", "snapshot-ids": [1]}
+    for updates in ([expired, gone], [gone, expired]):
+        assert [item.id for item in changed(table, *updates).schemas] == [1]
+    table = changed(created(), add_schema(WIDER))
+    table = changed(table, {"action": "remove-schemas", "schema-ids": [1]}, narrow, add(3, **{"schema-id": 1}))
+    assert table.snapshots[0].schema_id == 1
 
 
 def test_a_spec_is_added_and_made_default():

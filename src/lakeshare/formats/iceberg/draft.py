@@ -61,6 +61,7 @@ class Draft:
         self.last_added_order: int | None = None
         self.added_snapshots: set[int] = set()
         self.removed_snapshots = False
+        self.removed_schemas: set[int] = set()
         self.schema_meanings: dict[int, object] = {}
         self._schema_indexes: dict[int, SchemaIndex] = {}
         self._names: dict[int, set[str]] = {}
@@ -133,6 +134,7 @@ def finished(draft: Draft, base: TableMetadata, previous_location: str | None) -
     if candidate == base:
         return base
     _check_counts(candidate)
+    _check_removed_schemas(draft)
     layout = (candidate.current_schema_id, candidate.default_spec_id, candidate.default_sort_order_id)
     if layout != (base.current_schema_id, base.default_spec_id, base.default_sort_order_id):
         _check_layout(draft, candidate)
@@ -249,6 +251,16 @@ def _check_counts(metadata: TableMetadata) -> None:
     ):
         if count > MAX_KINDS:
             raise InvalidMetadata(f"a table may have {MAX_KINDS} {what}, not {count}: remove some first")
+
+
+def _check_removed_schemas(draft: Draft) -> None:
+    """Refuse to forget a schema that a snapshot was written with: a later schema may get its id."""
+    if not draft.removed_schemas:
+        return
+    for snapshot in draft.snapshots.values():
+        is_newer = snapshot.id in draft.added_snapshots and snapshot.schema_id in draft.schemas
+        if snapshot.schema_id in draft.removed_schemas and not is_newer:
+            raise InvalidMetadata(f"Cannot remove schema {snapshot.schema_id}: snapshot {snapshot.id} needs it")
 
 
 def _check_layout(draft: Draft, metadata: TableMetadata) -> None:

@@ -80,6 +80,7 @@ class RemoveSchemas:
         """Change the draft."""
         if draft.current_schema_id in self.schema_ids:
             raise InvalidMetadata("Cannot remove the current schema")
+        draft.removed_schemas.update(draft.schemas.keys() & set(self.schema_ids))
         for schema_id in self.schema_ids:
             draft.drop_schema(schema_id)
         if draft.last_added_schema not in draft.schemas:
