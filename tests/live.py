@@ -44,6 +44,18 @@ class LiveServer:
         """Host and port."""
         return f"{self.host}:{self.port}"
 
+    @property
+    def delta_options(self) -> dict[str, str]:
+        """What delta-rs needs to read and write here."""
+        options = {
+            "AWS_ACCESS_KEY_ID": self.access_key,
+            "AWS_SECRET_ACCESS_KEY": self.secret_key,
+            "AWS_ENDPOINT_URL": self.endpoint,
+            "AWS_REGION": "us-east-1",
+            "AWS_ALLOW_HTTP": "true",
+        }
+        return options | ({"allow_invalid_certificates": "true"} if self.ca_file else {})
+
     def log_size(self) -> int:
         """Say how much the server has logged so far."""
         return self.log.stat().st_size

@@ -14,20 +14,9 @@ WRITERS = 8
 APPENDS = 5
 
 
-def options_for(server: LiveServer) -> dict[str, str]:
-    options = {
-        "AWS_ACCESS_KEY_ID": server.access_key,
-        "AWS_SECRET_ACCESS_KEY": server.secret_key,
-        "AWS_ENDPOINT_URL": server.endpoint,
-        "AWS_REGION": "us-east-1",
-        "AWS_ALLOW_HTTP": "true",
-    }
-    return options | ({"allow_invalid_certificates": "true"} if server.ca_file else {})
-
-
 @pytest.fixture
 def options(any_server: LiveServer) -> dict[str, str]:
-    return options_for(any_server)
+    return any_server.delta_options
 
 
 def ids(table: DeltaTable) -> list[int]:
@@ -83,7 +72,7 @@ def test_every_commit_of_racing_writers_is_there_once(
     live_server: LiveServer, bucket: str, connect: Callable[..., Any]
 ):
     """Eight writers that append to one table over two workers lose nothing and repeat nothing."""
-    where, options = f"s3://{bucket}/race", options_for(live_server)
+    where, options = f"s3://{bucket}/race", live_server.delta_options
     write_deltalake(where, pa.table({"id": pa.array([-1], pa.int64())}), storage_options=options)
 
     def append(writer: int) -> None:

@@ -78,13 +78,7 @@ def test_delta_of_spark_is_read_by_others(spark: Any, bucket: str, live_server: 
     from deltalake import DeltaTable, write_deltalake
 
     spark.range(10).write.format("delta").save(f"s3a://{bucket}/shared")
-    options = {
-        "AWS_ACCESS_KEY_ID": live_server.access_key,
-        "AWS_SECRET_ACCESS_KEY": live_server.secret_key,
-        "AWS_ENDPOINT_URL": live_server.endpoint,
-        "AWS_REGION": "us-east-1",
-        "AWS_ALLOW_HTTP": "true",
-    }
+    options = live_server.delta_options
     where = f"s3://{bucket}/shared"
     assert DeltaTable(where, storage_options=options).to_pyarrow_table().num_rows == 10
     write_deltalake(where, pa.table({"id": pa.array([10], pa.int64())}), mode="append", storage_options=options)

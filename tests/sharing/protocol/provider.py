@@ -27,24 +27,13 @@ class Provider:
         self.s3 = boto_client(server)
         self.s3.create_bucket(Bucket=bucket)
 
-    @property
-    def options(self) -> dict[str, str]:
-        """What delta-rs needs to write here."""
-        return {
-            "AWS_ACCESS_KEY_ID": self.server.access_key,
-            "AWS_SECRET_ACCESS_KEY": self.server.secret_key,
-            "AWS_ENDPOINT_URL": self.server.endpoint,
-            "AWS_ALLOW_HTTP": "true",
-            "AWS_REGION": "us-east-1",
-        }
-
     def write(self, path: str, data: Any, **more: Any) -> None:
         """Write a Delta table, or to one."""
-        write_deltalake(self.uri(path), data, storage_options=self.options, **more)
+        write_deltalake(self.uri(path), data, storage_options=self.server.delta_options, **more)
 
     def table(self, path: str) -> DeltaTable:
         """Open a table as delta-rs does."""
-        return DeltaTable(self.uri(path), storage_options=self.options)
+        return DeltaTable(self.uri(path), storage_options=self.server.delta_options)
 
     def uri(self, path: str) -> str:
         """Name a table."""

@@ -189,7 +189,7 @@ def test_credentials_read_the_folder_of_a_table(provider: Provider, reader: Reci
     s3 = client_of(provider, keys)
     listed = s3.list_objects_v2(Bucket=provider.bucket, Prefix="people/")["Contents"]
     assert s3.get_object(Bucket=provider.bucket, Key=listed[0]["Key"])["Body"].read()
-    options = provider.options | {
+    options = provider.server.delta_options | {
         "AWS_ACCESS_KEY_ID": keys["accessKeyId"],
         "AWS_SECRET_ACCESS_KEY": keys["secretAccessKey"],
         "AWS_SESSION_TOKEN": keys["sessionToken"],
