@@ -82,20 +82,11 @@ def test_schemas_and_tables_come_and_go(db: duckdb.DuckDBPyConnection, lake: Lak
     assert lake.call("HEAD", "/{w}/namespaces/marsh").status == 404
 
 
-def test_what_others_wrote_is_read(db: duckdb.DuckDBPyConnection, lake: Lake, live_server: LiveServer):
+def test_what_others_wrote_is_read(db: duckdb.DuckDBPyConnection, lake: Lake):
     """A table of PyIceberg's is read, and one of DuckDB's is read by PyIceberg."""
     import pyarrow as pa
-    from pyiceberg.catalog import load_catalog
 
-    catalog = load_catalog(
-        "lakeshare",
-        **{
-            "uri": f"{live_server.endpoint}/_iceberg",
-            "warehouse": lake.warehouse,
-            "credential": f"{live_server.access_key}:{live_server.secret_key}",
-            "oauth2-server-uri": f"{live_server.endpoint}/_iceberg/v1/oauth/tokens",
-        },
-    )
+    catalog = lake.by_oauth()
     rows = pa.table({"id": pa.array([1, 2, 3], pa.int64())})
     catalog.create_table(("pond", "theirs"), rows.schema).append(rows)
     assert db.sql("SELECT sum(id) FROM lake.pond.theirs").fetchone() == (6,)

@@ -3,7 +3,6 @@
 import polars as pl
 import pyarrow as pa
 import pytest
-from pyiceberg.catalog import load_catalog
 
 from tests.live import LiveServer
 from tests.tables.lake import Lake
@@ -16,15 +15,7 @@ def test_a_table_is_read_and_added_to(live_server: LiveServer):
     """Polars reads with the credentials that came with the table, as the docs have it, and appends."""
     lake = Lake.made(live_server, "polars")
     lake.namespace("ice")
-    catalog = load_catalog(
-        "lakeshare",
-        **{
-            "uri": f"{live_server.endpoint}/_iceberg",
-            "warehouse": lake.warehouse,
-            "credential": f"{live_server.access_key}:{live_server.secret_key}",
-            "oauth2-server-uri": f"{live_server.endpoint}/_iceberg/v1/oauth/tokens",
-        },
-    )
+    catalog = lake.by_oauth()
     catalog.create_table(("ice", "bears"), ROWS.schema).append(ROWS)
     table = catalog.load_table("ice.bears")
     keys = {name: value for name, value in table.io.properties.items() if name.startswith("s3.")}

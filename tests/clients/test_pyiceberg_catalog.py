@@ -54,16 +54,8 @@ def signed(server: LiveServer, lake: Lake, service: str = "s3tables", **more: st
 
 def by_oauth(server: LiveServer, lake: Lake, key: str = "", secret: str = "") -> Catalog:
     """Connect with an access key as OAuth's client, and no key for S3 at all: credentials are vended."""
-    pair = f"{key or server.access_key}:{secret or server.secret_key}"
-    return load_catalog(
-        "lakeshare",
-        **{
-            "uri": f"{server.endpoint}/_iceberg",
-            "warehouse": lake.warehouse,
-            "credential": pair,
-            "oauth2-server-uri": f"{server.endpoint}/_iceberg/v1/oauth/tokens",
-        },
-    )
+    who = Client(server, key or server.access_key, secret or server.secret_key)
+    return lake.seen_by(who).by_oauth()
 
 
 CONNECTIONS: dict[str, Callable[..., Catalog]] = {

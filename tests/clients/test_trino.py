@@ -212,21 +212,12 @@ def test_namespaces_with_levels_are_schemas(trino: Trino, lake: Lake):
     assert trino.rows("SHOW SCHEMAS FROM lake LIKE 'deep%'") == [["deep"]]
 
 
-def test_what_others_wrote_is_read(trino: Trino, lake: Lake, live_server: LiveServer):
+def test_what_others_wrote_is_read(trino: Trino, lake: Lake):
     """A table of PyIceberg's with nested columns is read and added to, and PyIceberg reads what was added."""
     import pyarrow as pa
-    from pyiceberg.catalog import load_catalog
 
     lake.namespace("snakes")
-    catalog = load_catalog(
-        "lakeshare",
-        **{
-            "uri": f"{live_server.endpoint}/_iceberg",
-            "warehouse": lake.warehouse,
-            "credential": f"{live_server.access_key}:{live_server.secret_key}",
-            "oauth2-server-uri": f"{live_server.endpoint}/_iceberg/v1/oauth/tokens",
-        },
-    )
+    catalog = lake.by_oauth()
     rows = pa.table({"id": pa.array([1, 2], pa.int64()), "tags": [["a"], ["b", "c"]], "at": [{"x": 1.5}, None]})
     catalog.create_table(("snakes", "python"), rows.schema).append(rows)
     assert trino.rows("SELECT id, tags, at.x FROM lake.snakes.python ORDER BY id") == [

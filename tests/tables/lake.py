@@ -4,11 +4,14 @@ import itertools
 import json
 import os
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from tests.admin.client import Answer, Client
 from tests.live import LiveServer
+
+if TYPE_CHECKING:
+    from pyiceberg.catalog import Catalog
 
 PREFIX = "/_iceberg/v1"
 SCHEMA = {
@@ -42,6 +45,21 @@ class Lake:
 
     def seen_by(self, client: Client) -> "Lake":
         return Lake(client, self.warehouse)
+
+    def by_oauth(self) -> "Catalog":
+        """Connect PyIceberg with the access key as OAuth's client, and no key for S3 at all: credentials are vended."""
+        from pyiceberg.catalog import load_catalog
+
+        server = self.client.server
+        return load_catalog(
+            "lakeshare",
+            **{
+                "uri": f"{server.endpoint}/_iceberg",
+                "warehouse": self.warehouse,
+                "credential": f"{self.client.access_key}:{self.client.secret_key}",
+                "oauth2-server-uri": f"{server.endpoint}{PREFIX}/oauth/tokens",
+            },
+        )
 
     def call(self, method: str, path: str, body: Any = None, *, service: str = "s3tables", **headers: str) -> Answer:
         """Ask for a path below the API's prefix; `{w}` is the warehouse."""
