@@ -6,11 +6,12 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from pyiceberg.catalog import Catalog, load_catalog
+from pyiceberg.catalog import Catalog
 
 from tests.admin.client import Answer, Client
 from tests.live import LiveServer
 from tests.patience import until
+from tests.tables.lake import Lake
 
 ROOT = "/_iceberg/v1/warehouses"
 SNAPSHOTS, UNREFERENCED = "icebergSnapshotManagement", "icebergUnreferencedFileRemoval"
@@ -29,22 +30,7 @@ def warehouse(live_server: LiveServer, bucket_names: Callable[[str], str]) -> st
 @pytest.fixture
 def catalog(live_server: LiveServer, warehouse: str) -> Catalog:
     """The warehouse as PyIceberg has it, with a namespace."""
-    found = load_catalog(
-        "lake",
-        **{
-            "type": "rest",
-            "uri": f"{live_server.endpoint}/_iceberg",
-            "warehouse": warehouse,
-            "rest.sigv4-enabled": "true",
-            "rest.signing-name": "s3tables",
-            "rest.signing-region": "local",
-            "s3.access-key-id": live_server.access_key,
-            "s3.secret-access-key": live_server.secret_key,
-            "s3.endpoint": live_server.endpoint,
-            "client.access-key-id": live_server.access_key,
-            "client.secret-access-key": live_server.secret_key,
-        },
-    )
+    found = Lake(Client.root(live_server), warehouse).by_oauth()
     found.create_namespace("ns")
     return found
 

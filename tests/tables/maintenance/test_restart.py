@@ -1,15 +1,14 @@
 """What was to be done is done, whatever becomes of the server in between."""
 
-import json
 import signal
 from pathlib import Path
 
 import pyarrow as pa
-from pyiceberg.catalog import load_catalog
 
 from tests.admin.client import Client
 from tests.live import LiveServer, running
 from tests.patience import until
+from tests.tables.lake import Lake
 
 ROWS = pa.table({"id": pa.array([1, 2, 3], pa.int64())})
 RUN = "/_iceberg/v1/warehouses/kept/namespaces/ns/tables/{}/maintenance/icebergSnapshotManagement/run"
@@ -28,21 +27,9 @@ def keys(server: LiveServer) -> int:
 
 def fill(server: LiveServer) -> None:
     """Make a table with old snapshots, and one that is dropped."""
-    Client.root(server).raw("POST", "/_iceberg/v1/warehouses", json.dumps({"name": "kept"}).encode())
-    catalog = load_catalog(
-        "kept",
-        **{
-            "type": "rest",
-            "uri": f"{server.endpoint}/_iceberg",
-            "warehouse": "kept",
-            "rest.sigv4-enabled": "true",
-            "rest.signing-name": "s3tables",
-            "rest.signing-region": "local",
-            "s3.endpoint": server.endpoint,
-            "client.access-key-id": server.access_key,
-            "client.secret-access-key": server.secret_key,
-        },
-    )
+    lake = Lake(Client.root(server), "kept")
+    lake.ok("POST", "/warehouses", {"name": lake.warehouse})
+    catalog = lake.by_oauth()
     catalog.create_namespace("ns")
     table = catalog.create_table("ns.old", ROWS.schema, properties={"history.expire.max-snapshot-age-ms": "1"})
     table.append(ROWS)
