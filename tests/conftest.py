@@ -18,7 +18,6 @@ from tests.live import LiveServer, running
 IN_CI = os.environ.get("CI", "").lower() in {"1", "true", "yes"}
 # A test may say, even in CI, that it is not for this machine: with one of these as the start of its reason.
 SKIPS_ALLOWED_IN_CI = ("long form", "only on macOS", "only on ARM")
-LIVE_FIXTURES = ("live_server", "live_tls_server", "any_server")
 
 _log_marks: dict[LiveServer, int] = {}
 

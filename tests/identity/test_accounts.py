@@ -25,7 +25,6 @@ from lakeshare.identity.sts import AssumeRole, assume_role
 from lakeshare.settings import Secret
 
 OBJECT = "arn:aws:s3:::b/k"
-OWN = "arn:aws:iam:::user/alice"
 READ = json.dumps({"Version": "2012-10-17", "Statement": {"Effect": "Allow", "Action": "s3:Get*", "Resource": "*"}})
 READ_AND_KEYS = json.dumps(
     {
