@@ -23,7 +23,7 @@ def create_user(view: View, name: str, secret: Secret, now: float) -> Plan[User]
         raise TooMany("users", MAX_USERS)
     uid = new_uid()
     sealed = view.vault.seal(secret.reveal().encode(), place_of_user(name, uid))
-    return _put(User(name, uid, sealed, created_at=int(now)))
+    return put(User(name, uid, sealed, created_at=int(now)))
 
 
 def set_user_secret(view: View, name: str, secret: Secret) -> Plan[User]:
@@ -31,12 +31,12 @@ def set_user_secret(view: View, name: str, secret: Secret) -> Plan[User]:
     user = existing(view, name)
     check_secret(secret)
     sealed = view.vault.seal(secret.reveal().encode(), place_of_user(name, user.uid))
-    return _put(replace(user, sealed_secret=sealed, session_epoch=user.session_epoch + 1))
+    return put(replace(user, sealed_secret=sealed, session_epoch=user.session_epoch + 1))
 
 
 def set_user_enabled(view: View, name: str, *, enabled: bool) -> Plan[User]:
     """Let a user in or keep it out, with all its access keys and sessions."""
-    return _put(replace(existing(view, name), enabled=enabled))
+    return put(replace(existing(view, name), enabled=enabled))
 
 
 def delete_user(view: View, name: str) -> Plan[None]:
@@ -49,13 +49,13 @@ def delete_user(view: View, name: str) -> Plan[None]:
 def attach_user_policies(view: View, name: str, policies: tuple[str, ...]) -> Plan[User]:
     """Add policies to those of a user."""
     user = existing(view, name)
-    return _put(replace(user, policies=joined(view, user.policies, policies)))
+    return put(replace(user, policies=joined(view, user.policies, policies)))
 
 
 def detach_user_policies(view: View, name: str, policies: tuple[str, ...]) -> Plan[User]:
     """Take policies from a user; one that it does not have is no error."""
     user = existing(view, name)
-    return _put(replace(user, policies=tuple(each for each in user.policies if each not in policies)))
+    return put(replace(user, policies=tuple(each for each in user.policies if each not in policies)))
 
 
 def revoke_sessions(view: View, name: str) -> Plan[None]:
@@ -64,7 +64,7 @@ def revoke_sessions(view: View, name: str) -> Plan[None]:
         epoch = view.register.root().session_epoch + 1
         return Plan((ROOTS.put(RootRecord(epoch), "root"),), None)
     user = existing(view, name)
-    return Plan(_put(replace(user, session_epoch=user.session_epoch + 1)).changes, None)
+    return Plan(put(replace(user, session_epoch=user.session_epoch + 1)).changes, None)
 
 
 def existing(view: View, name: str) -> User:
@@ -86,5 +86,6 @@ def joined(view: View, held: tuple[str, ...], further: tuple[str, ...]) -> tuple
     return found
 
 
-def _put(user: User) -> Plan[User]:
+def put(user: User) -> Plan[User]:
+    """Plan to store a user."""
     return Plan((USERS.put(user, user.name),), user)

@@ -11,10 +11,7 @@ from lakeshare.formats.delta.statistics import (
     parse_statistics,
     table_shape,
 )
-
-
-def field(name, kind, **metadata):
-    return {"name": name, "type": kind, "nullable": True, "metadata": metadata}
+from tests.formats.delta.logs import field
 
 
 def table(*fields, partitions=(), **configuration):

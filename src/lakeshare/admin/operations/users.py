@@ -9,7 +9,7 @@ from lakeshare.identity import users
 from lakeshare.identity.arns import policy_arn, user_arn
 from lakeshare.identity.caller import Need
 from lakeshare.identity.names import new_secret
-from lakeshare.identity.records import USERS, User
+from lakeshare.identity.records import User
 from lakeshare.identity.view import View
 from lakeshare.settings import Secret
 from lakeshare.state.epoch import Plan
@@ -98,7 +98,7 @@ async def create_user(room: Room, call: CreateUser) -> MadeUser:
 
     def plan(view: View) -> Plan[User]:
         made = users.create_user(view, call.name, secret, now).answer
-        return put(replace(made, policies=users.joined(view, (), call.policies)))
+        return users.put(replace(made, policies=users.joined(view, (), call.policies)))
 
     return MadeUser(await room.directory.change(plan), secret)
 
@@ -155,8 +155,3 @@ def attach_needs(holder: str, policies: tuple[str, ...]) -> tuple[Need, ...]:
     if not policies:
         return ()
     return (Need(ATTACH, holder), *(Need(ATTACH, policy_arn(policy)) for policy in policies))
-
-
-def put(user: User) -> Plan[User]:
-    """Plan to store a user."""
-    return Plan((USERS.put(user, user.name),), user)

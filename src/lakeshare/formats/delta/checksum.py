@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import orjson
 
 from lakeshare.formats.delta.actions import Metadata, Protocol
-from lakeshare.formats.delta.decoding import decode_action
+from lakeshare.formats.delta.decoding import decode_action, is_count
 from lakeshare.formats.delta.errors import BrokenLog
 
 
@@ -30,14 +30,14 @@ def parse_checksum(data: bytes) -> Checksum | None:
         protocol = decode_action({"protocol": whole.get("protocol")})
     except (orjson.JSONDecodeError, BrokenLog, KeyError, TypeError, AttributeError):
         return None
-    if not _is_count(size) or not _is_count(count):
+    if not is_count(size) or not is_count(count):
         return None
     return Checksum(
         table_size_bytes=size,
         num_files=count,
         metadata=metadata if isinstance(metadata, Metadata) else None,
         protocol=protocol if isinstance(protocol, Protocol) else None,
-        in_commit_timestamp=stamp if _is_count(stamp) else None,
+        in_commit_timestamp=stamp if is_count(stamp) else None,
     )
 
 
@@ -66,7 +66,3 @@ def _facts_of(protocol: Protocol) -> tuple[object, ...]:
 
 def _told_by(metadata: Metadata) -> tuple[object, ...]:
     return metadata.id, metadata.schema_string, metadata.partition_columns, dict(metadata.configuration)
-
-
-def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0

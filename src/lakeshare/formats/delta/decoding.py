@@ -198,3 +198,8 @@ def _texts(value: Any) -> dict[str, str]:
 
 def _partition(value: Any) -> dict[str, str | None]:
     return {_text(k): _optional_text(v) for k, v in value.items()}
+
+
+def is_count(value: Any) -> bool:
+    """Say whether a value of JSON is a number of things."""
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0

@@ -9,6 +9,7 @@ import orjson
 from lakeshare.columnar.bounds import BoundColumn, TableShape
 from lakeshare.columnar.predicate import ValueKind
 from lakeshare.formats.delta.actions import Metadata, Protocol
+from lakeshare.formats.delta.decoding import is_count
 from lakeshare.formats.delta.schema import (
     MAX_DEPTH,
     Field,
@@ -63,10 +64,10 @@ def parse_statistics(text: str | None) -> FileStatistics:
         return FileStatistics()
     if not isinstance(whole, dict):
         return FileStatistics()
-    counts = {path: count for path, count in _flat(whole.get("nullCount")).items() if _is_count(count)}
+    counts = {path: count for path, count in _flat(whole.get("nullCount")).items() if is_count(count)}
     records = whole.get("numRecords")
     return FileStatistics(
-        num_records=records if _is_count(records) else None,
+        num_records=records if is_count(records) else None,
         tight=whole.get("tightBounds") is not False,
         minima=_flat(whole.get("minValues")),
         maxima=_flat(whole.get("maxValues")),
@@ -123,7 +124,3 @@ def _flat(values: Any, path: tuple[str, ...] = ()) -> dict[tuple[str, ...], Any]
         elif value is not None:
             flat[*path, name] = value
     return flat
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
