@@ -30,7 +30,7 @@ def java_for_spark(cache: Path) -> Path:
     try:
         return find_java(cache)
     except NoSpark as missing:
-        pytest.skip(f"{missing.message}: {missing.next_step}")
+        pytest.skip(f"needs Java 17 or 21. {missing.next_step}")
 
 
 def connection_to(server: LiveServer) -> Connection:
