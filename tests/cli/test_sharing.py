@@ -57,7 +57,7 @@ def test_the_quickstart_is_typed_up_to_the_profile(lake: Cli, tables: str, names
         check=False,
     )
     if b"jq" in piped.stderr and b"not found" in piped.stderr:
-        pytest.skip("jq is not installed")
+        pytest.skip("needs jq")
     profile = json.loads((lake.home / "profile.share").read_text())
     assert profile["shareCredentialsVersion"] == 1
     assert profile["endpoint"].endswith("/_delta-sharing/v1")

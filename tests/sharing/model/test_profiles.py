@@ -48,7 +48,7 @@ def test_the_python_client_reads_both():
     """The delta-sharing package takes both profiles."""
     import pytest
 
-    protocol = pytest.importorskip("delta_sharing.protocol", reason="the delta-sharing package is not installed")
+    protocol = pytest.importorskip("delta_sharing.protocol", reason="needs the delta-sharing package")
     import json
 
     bearer = protocol.DeltaSharingProfile.from_json(json.dumps(BearerProfile(ENDPOINT, Secret("dapi1"), 1).document()))

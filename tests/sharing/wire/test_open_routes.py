@@ -156,7 +156,7 @@ def test_no_code_and_no_secret_is_logged(root: Client, acme: str, live_server: L
 
 def test_the_python_client_comes_with_oauth(root: Client, acme: str, tmp_path: Path):
     """The delta-sharing package changes client credentials for an access token by itself, and lists what is shared."""
-    delta_sharing = pytest.importorskip("delta_sharing", reason="the delta-sharing package is not installed")
+    delta_sharing = pytest.importorskip("delta_sharing", reason="needs the delta-sharing package")
     root.ok("PATCH", f"/recipients/{acme}", {"oauth_only": True})
     profile = tmp_path / "profile.share"
     profile.write_bytes(root.send("POST", link(root, acme, kind="oauth", expires="90d")).body)

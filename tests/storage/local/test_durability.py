@@ -23,7 +23,7 @@ async def trace(tmp_path):
     if shutil.which("strace") is None:
         if os.environ.get("CI") == "true":
             pytest.fail("strace is needed to see the order of system calls")
-        pytest.skip("strace is not installed: the order of system calls was not checked")
+        pytest.skip("needs strace: the order of system calls was not checked")
     root = tmp_path / "data"
     prepare(root, fanout_digits=1)
     store = LocalStore.open_root(root)
