@@ -7,6 +7,7 @@ rounds. The load clients and what else the machine did are measured too.
 import argparse
 import json
 import os
+import platform
 import shutil
 import sys
 import tempfile
@@ -208,6 +209,7 @@ def main() -> None:
     if options.build_peers:
         build_peers()
     samples, facts = measure(options)
+    facts["Python"] = f"{platform.python_version()}, {platform.python_compiler()}"
     facts["machine"] = f"{os.cpu_count()} processors"
     if options.json:
         print(json.dumps({"facts": facts, "samples": [asdict(sample) for sample in samples]}, indent=2))
