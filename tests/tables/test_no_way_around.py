@@ -127,7 +127,17 @@ def test_a_refusal_tells_nobody_what_is_there(server: LiveServer):
     assert answers(curious, table="ghost", view="ghost") == there
     for path in ("/walls/namespaces/%00", "/ghost/namespaces/%00", "/walls/namespaces?pageSize=-1"):
         assert curious.raw("GET", PREFIX + path, service="s3tables").status == 400
-    assert "walls" not in curious.raw("GET", f"{PREFIX}/config", service="s3tables").json["error"]["message"]
+    assert curious.raw("GET", f"{PREFIX}/config", service="s3tables").status == 400
+
+
+def test_the_only_warehouse_of_a_caller_needs_no_name(server: LiveServer, lake: Lake):
+    """Who leaves the warehouse out means the one that is open to it, however many there are."""
+    lake.ok("POST", "/warehouses", {"name": "second-walls"})
+    only = {"Action": "s3tables:GetConfig", "Resource": "arn:aws:s3tables:::bucket/walls"}
+    of_one = allowed(server, "of-one", only).raw("GET", f"{PREFIX}/config", service="s3tables")
+    assert of_one.json["overrides"] == {"prefix": "walls"}
+    assert lake.client.raw("GET", f"{PREFIX}/config", service="s3tables").status == 400
+    lake.ok("DELETE", "/warehouses/second-walls")
 
 
 def test_whoever_may_is_told_that_a_warehouse_is_missing(server: LiveServer):

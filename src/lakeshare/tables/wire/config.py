@@ -28,10 +28,11 @@ class GetConfig:
 async def _config(call: Call) -> GetConfig:
     name = warehouse_of(call.query.get("warehouse", ""))
     if not name:
-        held = [each for each, found in (await call.room.catalog.warehouses()).items() if not found.removing]
-        if len(held) != 1:
+        held = (each for each, found in (await call.room.catalog.warehouses()).items() if not found.removing)
+        open_to_caller = [each for each in held if call.may(warehouse_need("GetConfig", each))]
+        if len(open_to_caller) != 1:
             raise BadRequest("Please specify a warehouse")
-        name = held[0]
+        (name,) = open_to_caller
     return GetConfig(name)
 
 
