@@ -9,11 +9,12 @@ import pandas as pd
 import pytest
 
 from tests.cli.conftest import Cli, Typed
-from tests.formats.delta.conformance import VECTORS, unpack
+from tests.formats.delta.conformance import unpack
 from tests.live import LiveServer
 from tests.sharing.protocol.cells import cell
 from tests.sharing.protocol.golden import upload
 from tests.sharing.protocol.provider import Provider
+from tests.vectors import DELTA_GOLDEN, needs
 
 pytestmark = pytest.mark.filterwarnings("default")  # of the delta-sharing package, and of pandas below it
 GOLDEN = ("dv-partitioned-with-checkpoint", "dv-with-columnmapping", "data-reader-primitives", "data-reader-map",
@@ -83,7 +84,7 @@ def _no_profile(cli: Cli) -> str:
     return cli("table", "share", "query", "other.share#a.b.c", code=2).err
 
 
-@pytest.mark.skipif(not VECTORS.exists(), reason="the golden tables are not beside the repository")
+@needs(DELTA_GOLDEN)
 def test_tables_of_every_shape_are_shown_as_the_python_client_reads_them(
     cli: Cli, live_server: LiveServer, bucket_names: Callable[[str], str], tmp_path: Path
 ):

@@ -4,7 +4,6 @@ import json
 import random
 import re
 import socket
-from pathlib import Path
 from urllib.parse import quote
 
 import pytest
@@ -12,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.raw import RawClient
+from tests.vectors import S3_REQUESTS, needs
 
-SHARED = Path(__file__).parents[3] / "shared" / "vectors" / "s3-requests"
 FUZZ = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 STATUS = re.compile(rb"HTTP/1\.1 (\d{3}) ")
 CLEAN = {200, 204, 206, 304, 400, 403, 404, 405, 409, 411, 412, 416, 431, 501, 503, 505}
@@ -112,7 +111,7 @@ def test_bytes_that_are_no_request(live_server, raw, head, body):
 
 def captured():
     """The requests of real clients, as raw bytes."""
-    for path in sorted(SHARED.glob("*.jsonl")):
+    for path in sorted(S3_REQUESTS.glob("*.jsonl")):
         for line in path.read_text().splitlines():
             record = json.loads(line)
             if "req" in record:
@@ -120,11 +119,10 @@ def captured():
                 yield f"{record['req']}\r\n{head}\r\n{record['rb']}".encode("latin-1", "replace")
 
 
+@needs(S3_REQUESTS)
 def test_mutations_of_real_requests(live_server, raw):
     """Requests of real clients with bytes changed, cut, doubled or moved never break the server."""
     requests = list(captured())
-    if not requests:
-        pytest.skip("the captured requests are not beside this checkout")
     chance = random.Random(11)
     for _ in range(MUTATIONS):
         data = bytearray(chance.choice(requests))

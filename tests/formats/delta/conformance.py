@@ -30,8 +30,8 @@ from lakeshare.formats.delta.paths import locate
 from lakeshare.formats.delta.protocol import features_of_data
 from lakeshare.formats.delta.schema import Array, MappingMode, MapType, Primitive, Struct, mapping_mode
 from lakeshare.formats.delta.segment import read_listing
+from tests.vectors import DELTA_GOLDEN
 
-VECTORS = Path(__file__).parents[4] / "shared" / "vectors" / "delta-golden.tar.xz"
 MAX_ROWS = 200_000
 """Larger tables are compared by their number of rows."""
 MAX_VERSIONS = 20
@@ -54,7 +54,7 @@ class Outcome:
 
 def unpack(folder: Path) -> Path:
     """Unpack the golden tables."""
-    with tarfile.open(VECTORS) as archive:
+    with tarfile.open(DELTA_GOLDEN) as archive:
         archive.extractall(folder, filter="data")
     return folder
 

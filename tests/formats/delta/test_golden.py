@@ -2,8 +2,10 @@
 
 import pytest
 
-from tests.formats.delta.conformance import VECTORS, examine, tables, unpack
+from tests.formats.delta.conformance import examine, tables, unpack
+from tests.vectors import DELTA_GOLDEN, needs
 
+pytestmark = needs(DELTA_GOLDEN)
 NO_SCHEMA = "no schema"
 REFUSED = {
     "canonicalized-paths-normal-a": NO_SCHEMA,
@@ -37,8 +39,6 @@ ROWS_NOT_COMPARED = {
 
 @pytest.fixture(scope="module")
 def outcomes(tmp_path_factory):
-    if not VECTORS.is_file():
-        pytest.skip(f"the golden tables are not here: {VECTORS.name} is not in ../shared/vectors")
     folder = unpack(tmp_path_factory.mktemp("golden"))
     cache = tmp_path_factory.mktemp("cache")
     return {table: examine(folder, table, cache) for table in tables(folder)}

@@ -9,8 +9,8 @@ from pathlib import Path
 from lakeshare.http.request import Request
 from lakeshare.settings import Secret
 from tests.identity.sigv4.wire import SECRET, request
+from tests.vectors import S3_REQUESTS
 
-FOLDER = Path(__file__).parents[3].parent / "shared" / "vectors" / "s3-requests"
 REQUESTS = 278
 BODY_LIMIT = 1200
 """The capture kept no more than this many bytes of a body."""
@@ -54,7 +54,7 @@ class Captured:
 @cache
 def captured() -> tuple[Captured, ...]:
     """Return every captured request; none where the vectors are not there."""
-    return tuple(item for path in sorted(FOLDER.glob("*.jsonl")) for item in _read(path))
+    return tuple(item for path in sorted(S3_REQUESTS.glob("*.jsonl")) for item in _read(path))
 
 
 def _read(path: Path) -> Iterator[Captured]:

@@ -23,10 +23,11 @@ from lakeshare.identity.sigv4.payload import PayloadMode
 from lakeshare.identity.sigv4.timestamps import parse_timestamp
 from lakeshare.identity.sigv4.verified import Verified
 from lakeshare.identity.sigv4.verify import verify
-from tests.identity.sigv4.captured import FOLDER, REQUESTS, Captured, captured
+from tests.identity.sigv4.captured import REQUESTS, Captured, captured
 from tests.identity.sigv4.wire import S3
+from tests.vectors import S3_REQUESTS, needs
 
-pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="the shared vectors are not beside the repository")
+pytestmark = needs(S3_REQUESTS)
 
 REFUSALS = (SignatureMismatch, HeaderNotSigned, AuthorizationMalformed, ClockSkewed, AccessKeyUnknown)
 

@@ -8,11 +8,12 @@ from pathlib import Path
 
 from lakeshare.pipeline.errors import NoSpark
 from lakeshare.pipeline.java import find_java
-from tests.formats.delta.conformance import VECTORS, tables, unpack
+from tests.formats.delta.conformance import tables, unpack
 from tests.live import running
 from tests.sharing.protocol.golden import UNLIMITED, examine, report
 from tests.sharing.protocol.provider import Provider
 from tests.sharing.protocol.spark_conformance import examine_spark, page
+from tests.vectors import DELTA_GOLDEN
 
 ROOT = Path(__file__).parents[3]
 
@@ -20,7 +21,7 @@ ROOT = Path(__file__).parents[3]
 def main() -> int:
     """Write the page, and fail where a table is read otherwise."""
     cache = Path(os.environ.get("LAKESHARE_CACHE") or ROOT / ".cache").resolve()
-    if not VECTORS.exists():
+    if not DELTA_GOLDEN.exists():
         sys.stderr.write("this needs the golden tables beside the repository\n")
         return 1
     try:

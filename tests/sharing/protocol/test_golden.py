@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.formats.delta.conformance import VECTORS, unpack
+from tests.formats.delta.conformance import unpack
 from tests.live import LiveServer
 from tests.sharing.protocol.golden import everything, examine
 from tests.sharing.protocol.provider import Provider
+from tests.vectors import DELTA_GOLDEN, needs
 
 pytestmark = [
-    pytest.mark.skipif(not VECTORS.exists(), reason="the golden tables are not beside the repository"),
+    needs(DELTA_GOLDEN),
     pytest.mark.filterwarnings("default"),
 ]
 SAME = [

@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-import pytest
 import requests
 
-from tests.formats.delta.conformance import VECTORS, unpack
+from tests.formats.delta.conformance import unpack
 from tests.sharing.protocol.golden import upload
 from tests.sharing.protocol.provider import Provider, Recipient, files_of, lines_of, url_of
+from tests.vectors import DELTA_GOLDEN, needs
 
 AGENT = "Delta-Sharing-Spark/1.4.1 Spark/3.5.3 QueryId-0a1b2c3d  Hadoop/3.3.4 Linux/6.1 java/17 scala/2.12.18"
 FEATURES = (
@@ -105,7 +105,7 @@ def test_what_concerns_the_log_alone_is_not_said(provider: Provider):
     assert said["metaData"]["deltaMetadata"]["configuration"] == {"delta.enableChangeDataFeed": "true"}
 
 
-@pytest.mark.skipif(not VECTORS.exists(), reason="the golden tables are not beside the repository")
+@needs(DELTA_GOLDEN)
 def test_a_table_with_deletion_vectors(provider: Provider, tmp_path: Path):
     """The vector is an absolute one by URL, with an id of its own, read by one ranged GET; parquet is refused."""
     upload(provider, unpack(tmp_path) / "dv-partitioned-with-checkpoint", "vectors")

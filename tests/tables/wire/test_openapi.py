@@ -1,7 +1,6 @@
 """The official OpenAPI file: every operation of it is served or named as not served, and what is served keeps to it."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,9 +17,10 @@ from schemathesis.specs.openapi.checks import (
 from lakeshare.tables.wire.routes import ENDPOINTS
 from tests.live import LiveServer, running
 from tests.tables.lake import PREFIX, SCHEMA, Lake
+from tests.vectors import ICEBERG_OPENAPI as FILE
+from tests.vectors import needs
 
-FILE = Path(__file__).parents[4] / "shared" / "vectors" / "iceberg-rest-open-api.yaml"
-pytestmark = pytest.mark.skipif(not FILE.is_file(), reason="the shared vectors are not beside the repository")
+pytestmark = needs(FILE)
 METHODS = ("get", "head", "post", "delete", "put")
 UNLISTED = {"GET /v1/config", "POST /v1/oauth/tokens"}
 """Served, and never in the list of endpoints."""
