@@ -23,8 +23,6 @@ MAX_FOLDER_BYTES = 256
 
 _SCHEMES = ("s3://", "s3a://", "s3n://")
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
-_NUMBERED = re.compile(r"v?([0-9]{1,9})[-.]")
-"""`00003-<uuid>.metadata.json`, and `v3.metadata.json` as Hadoop tables have it."""
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
@@ -120,8 +118,8 @@ def metadata_file(location: str, properties: Mapping[str, str], version: int, un
 
 def version_of(metadata_location: str) -> int:
     """Read the number that a metadata file's name begins with; -1 where it has none."""
-    found = _NUMBERED.match(metadata_location.rpartition("/")[2])
-    return int(found[1]) if found else -1
+    digits = metadata_location.rpartition("/")[2].partition("-")[0].removeprefix("v")
+    return int(digits) if digits.isascii() and digits.isdigit() and len(digits) <= 9 else -1
 
 
 def _hint(text: str) -> str:
