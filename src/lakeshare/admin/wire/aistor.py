@@ -17,6 +17,7 @@ from lakeshare.http.request import Request
 from lakeshare.http.response import Response
 from lakeshare.identity.caller import Caller
 from lakeshare.identity.gate import Admission
+from lakeshare.identity.wire.match import RouteMatch
 from lakeshare.identity.wire.proof import check_body
 from lakeshare.sharing.operations import contents, shares, tokens
 from lakeshare.sharing.operations.shares import CreateShare, ListShares, ShareCall, UpdateShare
@@ -125,22 +126,11 @@ ROUTES = (
 PATHS: Paths[Route] = Paths(PREFIX, ((route.method, route.path, route) for route in ROUTES))
 
 
-@dataclass(frozen=True, slots=True)
-class AistorMatch:
+@dataclass(slots=True)
+class AistorMatch(RouteMatch[Room, Route]):
     """A request that was found a route."""
 
     services: ClassVar[frozenset[str]] = frozenset({"s3"})
-    host_bucket: ClassVar[str] = ""
-
-    room: Room
-    request: Request
-    route: Route
-    names: Mapping[str, str]
-
-    @property
-    def name(self) -> str:
-        """Name the operation."""
-        return self.route.name
 
     @property
     def early_limit_bytes(self) -> int:
@@ -155,8 +145,7 @@ class AistorMatch:
         if not isinstance(given, dict):
             raise BadField("", "the body must be a JSON object")
         view = await self.room.sharing.directory.current()
-        origin = f"{self.request.scheme}://{self.request.headers.get('host', '')}"
-        return self.route.decode(Asked(admission.caller, view, self.names, given, origin))
+        return self.route.decode(Asked(admission.caller, view, self.names, given, self.origin))
 
     async def perform(self, operation: Any) -> Response:
         """Do it, and write the answer."""

@@ -17,6 +17,7 @@ from lakeshare.http.request import Request
 from lakeshare.http.response import Response
 from lakeshare.identity.gate import Admission
 from lakeshare.identity.wire.answer import identified
+from lakeshare.identity.wire.match import RouteMatch
 from lakeshare.identity.wire.proof import check_body, require_whole
 
 _NO_STORE = ("cache-control", "no-store")
@@ -25,22 +26,12 @@ _LINES = ("content-type", "application/x-ndjson")
 
 
 @dataclass(slots=True)
-class AdminMatch:
+class AdminMatch(RouteMatch[Room, Route]):
     """A request that was found a route."""
 
     services: ClassVar[frozenset[str]] = frozenset({"s3"})
-    host_bucket: ClassVar[str] = ""
 
-    room: Room
-    request: Request
-    route: Route
-    names: Mapping[str, str]
     admission: Admission | None = None
-
-    @property
-    def name(self) -> str:
-        """Name the operation."""
-        return self.route.name
 
     @property
     def early_limit_bytes(self) -> int:
@@ -82,8 +73,7 @@ class AdminMatch:
         if route.takes is Takes.JSON and route.body is not None:
             fields = route.body.read(read_json(body) if body.strip() else {}, "")
         view = await self.room.directory.current()
-        origin = f"{self.request.scheme}://{self.request.headers.get('host', '')}"
-        return Call(admission.caller, view, self.names, query, fields, body, origin)
+        return Call(admission.caller, view, self.names, query, fields, body, self.origin)
 
     async def _stream(self) -> AsyncIterator[bytes]:
         verified = self.admission.verified if self.admission else None

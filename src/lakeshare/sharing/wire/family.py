@@ -1,6 +1,5 @@
 """Delta Sharing as one family of the server's port: from a request to a route, and from an error to JSON."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -9,6 +8,7 @@ from lakeshare.http.request import Request
 from lakeshare.http.response import Response
 from lakeshare.identity.gate import Admission
 from lakeshare.identity.wire.answer import identified
+from lakeshare.identity.wire.match import RouteMatch
 from lakeshare.sharing.gate import SERVICE, RecipientAdmission
 from lakeshare.sharing.room import Room
 from lakeshare.sharing.wire import oauth
@@ -21,22 +21,12 @@ _NO_SERVICES: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
-class SharingMatch:
+class SharingMatch(RouteMatch[Room, Route]):
     """A request that was found a route. No body is read before it is known who asks."""
 
-    host_bucket: ClassVar[str] = ""
     early_limit_bytes: ClassVar[int] = 0
 
-    room: Room
-    request: Request
-    route: Route
-    names: Mapping[str, str]
     call: Call | None = None
-
-    @property
-    def name(self) -> str:
-        """Name the operation."""
-        return self.route.name
 
     @property
     def services(self) -> frozenset[str]:

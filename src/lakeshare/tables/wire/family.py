@@ -1,15 +1,15 @@
 """The Iceberg REST catalog as one family of the server's port: from a request to a route, from an error to JSON."""
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from lakeshare.errors import LakeshareError
 from lakeshare.http.request import Request
 from lakeshare.http.response import Response
 from lakeshare.identity.gate import Admission
 from lakeshare.identity.wire.answer import identified
+from lakeshare.identity.wire.match import RouteMatch
 from lakeshare.identity.wire.proof import check_body
 from lakeshare.tables.gate import SERVICES, CatalogAdmission
 from lakeshare.tables.operations.receipts import Once, refuse_once
@@ -29,21 +29,10 @@ _WITH_BODY = frozenset({"POST", "PUT"})
 
 
 @dataclass(slots=True)
-class CatalogMatch:
+class CatalogMatch(RouteMatch[Room, Route]):
     """A request that was found a route."""
 
-    host_bucket: ClassVar[str] = ""
-
-    room: Room
-    request: Request
-    route: Route
-    names: Mapping[str, str]
     call: Call | None = None
-
-    @property
-    def name(self) -> str:
-        """Name the operation."""
-        return self.route.name
 
     @property
     def services(self) -> frozenset[str]:
