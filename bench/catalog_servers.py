@@ -1,6 +1,5 @@
 """The servers of bench/catalog, and the tables that both are filled with."""
 
-import http.client
 import importlib.machinery
 import importlib.util
 import shutil
@@ -13,7 +12,8 @@ from pathlib import Path
 import catalog_requests as ask
 from catalog_requests import AGED, AGED_HISTORY, HISTORY, LONG, SMALL, WAREHOUSE, WORK, Speaker
 from catalog_scripts import TABLES_OF_ONE_COMMIT
-from sharing_peers import ACCESS_KEY, ROOT, SECRET, Lakeshare, Server, free_port, say
+from running import ACCESS_KEY, ROOT, SECRET, free_port, say
+from sharing_peers import Lakeshare, Server
 
 WRITERS = 16
 GROUPS = 8
@@ -68,6 +68,7 @@ class Fixture(Server):
     """Iceberg's REST fixture: its servlet over a SQLite file and metadata files on disk."""
 
     label = "fixture"
+    ready_path = "/v1/config"
 
     def __init__(self, folder: Path) -> None:
         port = free_port()
@@ -80,14 +81,6 @@ class Fixture(Server):
         command += [str(source), str(port), str(self._database), self.place]
         super().__init__(command, port, folder / "fixture.log", {})
         self.speaker = Speaker(port)
-
-    def _ready(self) -> bool:
-        try:
-            connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)
-            connection.request("GET", "/v1/config")
-            return connection.getresponse().status == http.HTTPStatus.OK
-        except OSError:
-            return False
 
     def fill(self, small: int, long: int, history: int) -> None:
         """Make tables that are committed to by the server, and the many others as rows that lead to one file."""

@@ -15,21 +15,10 @@ from typing import Any, ClassVar, Self
 from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
-from running import ACCESS_KEY, OURS, ROOT, SECRET, answers, bytecode_kept, free_port, our_command, say, start, stop
+from running import ACCESS_KEY, OURS, SECRET, answers, bytecode_kept, free_port, our_command, say, start, stop
 from s3_meter import TICK, machine_seconds, tree
 
-__all__ = [
-    "ACCESS_KEY",
-    "ROOT",
-    "SECRET",
-    "Lakeshare",
-    "Obvious",
-    "Server",
-    "Watch",
-    "foreign_cores",
-    "free_port",
-    "say",
-]
+__all__ = ["Lakeshare", "Obvious", "Server", "Watch", "foreign_cores", "say"]
 _LOOK_SECONDS = 0.02
 _FOREIGN_SECONDS = 1.0
 
