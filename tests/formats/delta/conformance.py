@@ -55,7 +55,8 @@ class Outcome:
 def unpack(folder: Path) -> Path:
     """Unpack the golden tables."""
     with tarfile.open(DELTA_GOLDEN) as archive:
-        archive.extractall(folder, filter="data")
+        archive.extraction_filter = getattr(tarfile, "data_filter", None)  # Python before 3.11.4 knows none
+        archive.extractall(folder)
     return folder
 
 

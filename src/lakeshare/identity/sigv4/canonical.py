@@ -25,10 +25,12 @@ Pairs = list[tuple[str, str]]
 
 _PLAIN = r"[A-Za-z0-9\-._~]"
 _ENCODED = r"%(?!2D|2E|5F|7E|3[0-9]|[46][1-9A-F]|[57][0-9A])[0-9A-F]{2}"
-_PATH = re.compile(rf"(?:[A-Za-z0-9\-._~/]++|(?!%2F){_ENCODED})*+")
-_WORD = rf"(?:{_PLAIN}++|{_ENCODED})*+"
-_QUERY = re.compile(rf"{_WORD}(?:={_WORD})?(?:&{_WORD}(?:={_WORD})?)*+")
-_HEADER_NAMES = re.compile(r"[a-z0-9!#$%&'*+\-.^_`|~]+(?:;[a-z0-9!#$%&'*+\-.^_`|~]+)*+")
+# No possessive quantifiers: Python before 3.11.5 takes some of them wrongly. What may follow a run never begins one, so
+# none is tried twice.
+_PATH = re.compile(rf"[A-Za-z0-9\-._~/]*(?:(?!%2F){_ENCODED}[A-Za-z0-9\-._~/]*)*")
+_WORD = rf"{_PLAIN}*(?:{_ENCODED}{_PLAIN}*)*"
+_QUERY = re.compile(rf"{_WORD}(?:={_WORD})?(?:&{_WORD}(?:={_WORD})?)*")
+_HEADER_NAMES = re.compile(r"[a-z0-9!#$%&'*+\-.^_`|~]+(?:;[a-z0-9!#$%&'*+\-.^_`|~]+)*")
 
 
 def octets(text: str) -> bytes:
