@@ -14,12 +14,21 @@ import pytest
 from lakeshare.http import sendfile
 from lakeshare.http.request import Request
 from lakeshare.http.response import FileSpan, Response, Spans
-from lakeshare.http.sendfile import SMALL_BYTES, THREAD_TURN_BYTES, TURN_BYTES
+from lakeshare.http.sendfile import LOOP_BYTES, SMALL_BYTES, THREAD_TURN_BYTES, TURN_BYTES
 from lakeshare.http.tls import Tls
 from tests.http.edge import Edge, served
 
 SIZE = THREAD_TURN_BYTES + 3 * TURN_BYTES + 12_345
-EDGES = [1, SMALL_BYTES, SMALL_BYTES + 1, TURN_BYTES, TURN_BYTES + 1, THREAD_TURN_BYTES + 1]
+EDGES = [
+    1,
+    SMALL_BYTES,
+    SMALL_BYTES + 1,
+    TURN_BYTES,
+    TURN_BYTES + 1,
+    LOOP_BYTES,
+    LOOP_BYTES + 1,
+    THREAD_TURN_BYTES + 1,
+]
 
 
 @pytest.fixture(scope="module")
@@ -178,9 +187,27 @@ def test_many_slow_readers_do_not_hold_up_a_quick_one(file: Path, content: bytes
         for client in stalled:
             client.send(f"GET /0-{SIZE} HTTP/1.1\r\nHost: a\r\n\r\n".encode())
             client.until(b"\r\n\r\n")
-        assert edge.get(f"/0-{4 * TURN_BYTES}").body == content[: 4 * TURN_BYTES]
+        assert edge.get(f"/0-{LOOP_BYTES + 1}").body == content[: LOOP_BYTES + 1]
         for client in stalled:
             client.sock.close()
+
+
+def test_a_run_that_leaves_the_cache_midway_goes_on_in_a_thread(
+    file: Path, content: bytes, monkeypatch: pytest.MonkeyPatch
+):
+    """A run that the loop began, and whose next turn is not in the page cache, is finished by a thread."""
+    answers, pushed = iter([True, True, False]), []
+    real = sendfile._Run.push
+
+    def push(run: sendfile._Run) -> bool:
+        pushed.append(run.offset)
+        return real(run)
+
+    monkeypatch.setattr(sendfile._Run, "is_cached", lambda _run: next(answers))
+    monkeypatch.setattr(sendfile._Run, "push", push)
+    with served(serving(file)) as edge:
+        assert edge.get(f"/0-{4 * TURN_BYTES}").body == content[: 4 * TURN_BYTES]
+    assert pushed[0] == 2 * TURN_BYTES
 
 
 @pytest.mark.parametrize("length", [TURN_BYTES, SIZE])

@@ -1,9 +1,10 @@
 """Runs of files onto a connection: the kernel copies where it can, threads read where it cannot.
 
-Up to 32 KiB: one read and one write. Up to 1 MiB: `sendfile` on the loop. Above that, and for what is not in the
-page cache: a few threads, with `sendfile` on a duplicate of the socket, handed back to the loop when the peer stalls.
-So small requests wait neither behind large ones nor behind the disk. Under TLS, and where `sendfile` does not take a
-socket and three numbers as Linux's does: blocks read in those threads and written under back-pressure.
+Up to 32 KiB: one read and one write. Up to 8 MiB: `sendfile` on the loop, in turns of 2 MiB, as long as they are in the
+page cache. Above that, and for what is not in the cache: a few threads, with `sendfile` on a duplicate of the socket,
+handed back to the loop when the peer stalls. So small requests wait neither behind large ones nor behind the disk.
+Under TLS, and where `sendfile` does not take a socket and three numbers as Linux's does: blocks read in those threads
+and written under back-pressure.
 
 A file that is shorter than promised fails the send; it never ends quietly.
 """
@@ -22,8 +23,11 @@ from lakeshare.http.connection import Connection, PeerGone, borrowed
 SMALL_BYTES = 32 * 1024
 """A run up to this is read and written at once; the copy costs less than another system call."""
 
-TURN_BYTES = 1024 * 1024
+TURN_BYTES = 2 * 1024 * 1024
 """Most bytes that one connection sends in one turn of the loop."""
+
+LOOP_BYTES = 8 * 1024 * 1024
+"""A run up to this is sent by the loop: handing it to a thread and back costs more than its turns."""
 
 THREAD_TURN_BYTES = 32 * 1024 * 1024
 """Most bytes that one connection sends before another may have its thread."""
@@ -131,11 +135,11 @@ class _Run:
         return sent
 
     def is_cached(self) -> bool:
-        """Say whether both ends of the run can be read without waiting for the disk."""
+        """Say whether both ends of the next turn can be read without waiting for the disk."""
         if not _NOWAIT:
             return True
         try:
-            for place in (self.offset, self.end - 1):
+            for place in (self.offset, min(self.offset + TURN_BYTES, self.end) - 1):
                 os.preadv(self.file_fd, [bytearray(1)], place, _NOWAIT)
         except BlockingIOError:
             return False
@@ -185,7 +189,7 @@ async def send_file(connection: Connection, take_head: Callable[[], bytes], path
 def _way(run: _Run) -> "Callable[[_Run, bytes], Awaitable[None]]":
     if not KERNEL_COPIES or run.connection.plain_fd < 0:
         return _copied
-    return _on_loop if run.end - run.offset <= TURN_BYTES and run.is_cached() else _in_threads
+    return _on_loop if run.end - run.offset <= LOOP_BYTES and run.is_cached() else _in_threads
 
 
 async def _copied(run: _Run, head: bytes) -> None:
@@ -200,9 +204,16 @@ async def _copied(run: _Run, head: bytes) -> None:
 async def _on_loop(run: _Run, head: bytes) -> None:
     connection = run.connection
     await _lead_in(connection, head)
+    turn_ends = run.offset + TURN_BYTES
     while run.offset < run.end:
+        if run.offset >= turn_ends:
+            await asyncio.sleep(0)
+            turn_ends = run.offset + TURN_BYTES
+            if not run.is_cached():
+                await _in_threads(run, b"")
+                return
         try:
-            run.copy(connection.plain_fd, TURN_BYTES)
+            run.copy(connection.plain_fd, turn_ends - run.offset)
         except BlockingIOError:
             await connection.writable(run.own_socket())
         except (ConnectionError, TimeoutError) as lost:
