@@ -12,6 +12,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import NoReturn
@@ -129,7 +130,7 @@ def start(folder: Path, port: int | None) -> Demo:
         if port not in {None, demo.port}:
             fail(f"a server of the demo runs on port {demo.port}; stop it first with scripts/demo --clean")
         step(f"the server is running at {demo.endpoint}")
-        return await_ready(demo)
+        return await_ready(demo, demo.is_running)
     port = port or (demo.port if demo else 9000)
     if is_taken(port):
         fail(f"port {port} is taken by another program; choose another with scripts/demo --port {port + 100}")
@@ -138,22 +139,22 @@ def start(folder: Path, port: int | None) -> Demo:
         demo = Demo(folder, port, "demo-" + secrets.token_hex(4), secrets.token_urlsafe(24))
     step(f"starting a server on {shown(folder)}/data, port {port}")
     demo.port = port
-    demo.pid = launch(demo)
+    server = launch(demo)
+    demo.pid = server.pid
     demo.remember()
-    return await_ready(demo)
+    return await_ready(demo, lambda: server.poll() is None)
 
 
-def launch(demo: Demo) -> int:
-    """Start the server in the background and return its process id."""
+def launch(demo: Demo) -> "subprocess.Popen[bytes]":
+    """Start the server in the background."""
     command = [Path(sys.executable).with_name("lakeshare"), "server", demo.folder / "data"]
     others = {name: value for name, value in os.environ.items() if not name.startswith(("LAKESHARE_", "MINIO_"))}
     environment = others | {"LAKESHARE_ROOT_USER": demo.access_key, "LAKESHARE_ROOT_PASSWORD": demo.secret_key}
     with demo.log.open("ab") as log:
-        process = subprocess.Popen(
+        return subprocess.Popen(
             [*command, "--address", f"127.0.0.1:{demo.port}"],
             stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment, start_new_session=True,
         )  # fmt: skip
-    return process.pid
 
 
 def is_taken(port: int) -> bool:
@@ -162,10 +163,13 @@ def is_taken(port: int) -> bool:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
-def await_ready(demo: Demo) -> Demo:
-    """Wait until the server answers."""
+def await_ready(demo: Demo, is_alive: Callable[[], bool]) -> Demo:
+    """Wait until the server answers.
+
+    Whether one that was just started is alive is asked of the process itself: the words it runs by are empty at first.
+    """
     deadline = time.monotonic() + START_SECONDS
-    while time.monotonic() < deadline and demo.is_running():
+    while time.monotonic() < deadline and is_alive():
         if demo.is_ready():
             return demo
         time.sleep(0.1)
