@@ -36,9 +36,12 @@ def make_warehouse(server: LiveServer, name: str) -> None:
     assert answer.status_code == 200, answer.text
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def spark(cache: Path, live_server: LiveServer) -> Iterator[Any]:
-    """One session with Delta, S3A and the Iceberg catalog of the live server."""
+    """A session with Delta, S3A and the Iceberg catalog of the live server.
+
+    It ends with its module: a process has one at a time, and the next module of the same process may want another.
+    """
     make_warehouse(live_server, WAREHOUSE)
     with session_for(live_server, cache, warehouse=WAREHOUSE) as session:
         yield session
