@@ -27,7 +27,7 @@ FLUSH_SECONDS = 0.1
 """Longest time an event waits for others to be written with."""
 
 SLICE = 64
-"""Events encoded at a stretch."""
+"""Events encoded and written at a stretch."""
 
 COMPLAINT_SECONDS = 10.0
 """Shortest time between two complaints about the same disk."""
@@ -130,25 +130,23 @@ class AuditLog:
                 self._untold += 1
 
     def _write_batch(self) -> None:
-        batch = list(self._queue)
-        if not batch:
-            return
-        try:
-            self._file.append(self._encode(batch))
-        except OSError as reason:
-            self._complain(reason)
-            return
-        for _ in batch:
-            self._queue.popleft()
-        self._untold = 0
-
-    def _encode(self, batch: list[AuditEvent]) -> bytes:
-        lines: list[bytes] = []
-        if self._untold:
-            lines.append(orjson.dumps({"time": datetime.now(UTC), "events_lost": self._untold}, option=_LINE))
-        for start in range(0, len(batch), SLICE):
-            lines += [orjson.dumps(event, option=_LINE) for event in batch[start : start + SLICE]]
+        """Write what waits now, a slice at a time: the memory of one serves the next."""
+        for _ in range(0, len(self._queue), SLICE):
+            events = [self._queue[place] for place in range(min(SLICE, len(self._queue)))]
+            try:
+                self._file.append(self._encode(events))
+            except OSError as reason:
+                self._complain(reason)
+                return
+            for _ in events:
+                self._queue.popleft()
+            self._untold = 0
             time.sleep(0)  # lets the loop have the interpreter: encoding must not delay requests
+
+    def _encode(self, events: list[AuditEvent]) -> bytes:
+        lines = [orjson.dumps(event, option=_LINE) for event in events]
+        if self._untold:
+            lines.insert(0, orjson.dumps({"time": datetime.now(UTC), "events_lost": self._untold}, option=_LINE))
         return b"".join(lines)
 
     def _complain(self, reason: OSError) -> None:
