@@ -39,11 +39,7 @@ class Edge:
         """Answer one request."""
         request = self._request(scope, receive)
         try:
-            response = await self._handler(request)
-            if response.after is None:
-                await transmit(response, scope, send)
-            else:
-                await _transmit_counted(response, scope, send, response.after)
+            await transmit(await self._handler(request), scope, send)
         except (ClientGone, PeerGone):
             return
         except Cut:
@@ -61,23 +57,51 @@ class Edge:
         if self._proxies is not None:
             peer, scheme = self._proxies.origin(peer, scheme, fields)
         return Request(
-            id=f"{next(self._counter) * _ID_STRIDE & _ID_MASK:016X}",
-            method=scope["method"],
-            raw_path=scope["raw_path"].decode("latin-1"),
-            raw_query=scope["query_string"].decode("latin-1"),
-            headers=fields,
-            scheme=scheme,
-            peer=peer,
-            receive=receive,
-            pour_into=scope.get("lakeshare.pour"),
+            f"{next(self._counter) * _ID_STRIDE & _ID_MASK:016X}",
+            scope["method"],
+            scope["raw_path"].decode("latin-1"),
+            scope["query_string"].decode("latin-1"),
+            fields,
+            scheme,
+            peer,
+            receive,
+            scope.get("lakeshare.pour"),
         )
 
 
 async def transmit(response: Response, scope: Scope, send: Send) -> None:
-    """Send a response; a body that fails midway leaves the answer visibly unfinished."""
+    """Send a response, and tell how that went; a body that fails midway leaves the answer visibly unfinished."""
     body = _gathered(response.body, scope["method"])
-    if not (isinstance(body, bytes) and _replied(response, body, scope)):
-        await _send_parts(response, body, scope, send)
+    sent, whole = 0, False
+    try:
+        if isinstance(body, bytes) and _replied(response, body, scope):
+            sent = len(body)
+        elif response.after is None:
+            await _send_parts(response, body, scope, send)
+        else:
+            sending = _Counted(send)
+            try:
+                await _send_parts(response, body, scope, sending)
+            finally:
+                sent = sending.sent
+        whole = True
+    finally:
+        if response.after is not None:
+            response.after(0 if scope["method"] == "HEAD" else sent, whole)
+
+
+class _Counted:
+    """A way to send that counts the bytes of bodies."""
+
+    __slots__ = ("_send", "sent")
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self.sent = 0
+
+    async def __call__(self, message: Message) -> None:
+        await self._send(message)
+        self.sent += message.get("count", 0) or len(message.get("body", b""))
 
 
 def _replied(response: Response, body: bytes, scope: Scope) -> bool:
@@ -100,26 +124,6 @@ async def _send_parts(response: Response, body: Body, scope: Scope, send: Send) 
         await _send_stream(body, send, wanted=scope["method"] != "HEAD" and response.status not in BODILESS)
 
 
-async def _transmit_counted(response: Response, scope: Scope, send: Send, after: Callable[[int, bool], None]) -> None:
-    body = _gathered(response.body, scope["method"])
-    sent = 0
-    whole = False
-
-    async def count(message: Message) -> None:
-        nonlocal sent
-        await send(message)
-        sent += message.get("count", 0) or len(message.get("body", b""))
-
-    try:
-        if isinstance(body, bytes) and _replied(response, body, scope):
-            sent = len(body)
-        else:
-            await _send_parts(response, body, scope, count)
-        whole = True
-    finally:
-        after(0 if scope["method"] == "HEAD" else sent, whole)
-
-
 def _gathered(body: Body, method: str) -> Body:
     """Return spans that are small together, and need no disk, as bytes."""
     if not isinstance(body, tuple) or method == "HEAD":
@@ -134,10 +138,8 @@ def _gathered(body: Body, method: str) -> Body:
 
 
 def _told_length(response: Response) -> int | None:
-    for name, value in response.headers:
-        if name == "content-length":
-            return int(value)
-    return None
+    told = dict(response.headers).get("content-length")
+    return None if told is None else int(told)
 
 
 def _length(body: bytes | Spans) -> int:

@@ -53,7 +53,7 @@ class Exchange:
     received = 0
     response_started = False
     response_complete = False
-    task: "asyncio.Task[None]"
+    task: "asyncio.Task[None] | None" = None
     _chunks: deque[bytes] | None = None
     _buffered = 0
     _ended = False
@@ -83,7 +83,8 @@ class Exchange:
         except (PeerGone, Cut):
             pass
         finally:
-            tasks.discard(self.task)
+            if self.task is not None:
+                tasks.discard(self.task)
             if not self.response_complete and not self.disconnected:
                 self.connection.cut()
 

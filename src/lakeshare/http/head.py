@@ -93,7 +93,7 @@ def response_head(status: int, standing: bytes, raw: Iterable[tuple[bytes, bytes
 
 def response_lines(headers: list[tuple[str, str]]) -> bytes:
     """Lay out the fields of a response."""
-    lines = "".join([f"{name}: {value}\r\n" for name, value in headers]).encode("latin-1")
+    lines = "\r\n".join([*map(": ".join, headers), ""]).encode("latin-1")
     _check_lines(lines, len(headers))
     return lines
 

@@ -17,6 +17,7 @@ from lakeshare.http.parsing import MALFORMED, Refused, body_parser, new_parser, 
 from lakeshare.http.patience import NEVER, PatientProtocol
 from lakeshare.http.receive import POUR_BYTES, SOCKETS_SHARED
 from lakeshare.http.request import Scope
+from lakeshare.http.starting import start
 
 if TYPE_CHECKING:
     from uvicorn import Config
@@ -43,6 +44,7 @@ class EdgeProtocol(PatientProtocol):
         super().__init__(config, server_state, app_state, _loop)
         self._running: Exchange | None = None
         self._queue: deque[tuple[Exchange, Scope]] = deque()
+        self._due: tuple[Exchange, Scope] | None = None
         self._in_head = False
         self._head_timed = False
         self._upgrade_body = False
@@ -120,6 +122,8 @@ class EdgeProtocol(PatientProtocol):
             self._pass_over_upgrade(data, upgrade.args[0])
         if self._quiet or self._in_head:
             self._stay_patient()
+        if self._due is not None:
+            self._begin(*self._due)
 
     def _take_direct(self, data: bytes) -> bytes:
         """Hand bytes of a large body over without the parser, which would copy them, and return what is behind it."""
@@ -245,7 +249,8 @@ class EdgeProtocol(PatientProtocol):
             if length >= POUR_BYTES and SOCKETS_SHARED and self.plain_fd >= 0:
                 scope["lakeshare.pour"] = exchange.pour
         if self._running is None:
-            self._start(exchange, scope)
+            self._run(exchange)
+            self._due = exchange, scope  # Begun once the parser is through with what came.
         else:
             self.flow.pause_reading()
             self._queue.append((exchange, scope))
@@ -278,14 +283,31 @@ class EdgeProtocol(PatientProtocol):
             "lakeshare.fields": fields,
         }
 
-    def _start(self, exchange: Exchange, scope: Scope) -> None:
+    def _run(self, exchange: Exchange) -> None:
+        """Let an exchange be the one under way."""
         self._running = exchange
         self.deadline = NEVER
-        if exchange.expects_continue and not exchange.more_body:
+
+    def _begin(self, exchange: Exchange, scope: Scope) -> None:
+        """Answer at once, in a task only if something must be waited for."""
+        self._due = None
+        self._encourage(exchange)
+        task = start(self.loop, exchange.run(self.app, scope, self.tasks))
+        if task is not None:
+            exchange.task = task
+            self.tasks.add(task)
+
+    def _begin_later(self, exchange: Exchange, scope: Scope) -> None:
+        """Answer in the loop's next turn: the answer before this one is still on its way out of the call stack."""
+        self._run(exchange)
+        self._encourage(exchange)
+        exchange.task = task = self.loop.create_task(exchange.run(self.app, scope, self.tasks))
+        self.tasks.add(task)
+
+    @staticmethod
+    def _encourage(exchange: Exchange) -> None:
+        if exchange.expects_continue and exchange.content_length == 0:
             exchange.encourage()
-        tasks = self.tasks
-        exchange.task = task = self.loop.create_task(exchange.run(self.app, scope, tasks))
-        tasks.add(task)
 
     def on_chunk_header(self) -> None:
         """Note that a chunked body moves on."""
@@ -329,7 +351,7 @@ class EdgeProtocol(PatientProtocol):
             self._close_after(exchange)
             return
         if self._queue:
-            self._start(*self._queue.popleft())
+            self._begin_later(*self._queue.popleft())
             return
         if self.flow.read_paused:
             self.flow.resume_reading()

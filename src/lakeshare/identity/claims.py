@@ -101,7 +101,7 @@ class Territory(Protocol):
     """What a catalog claims of buckets, as it stands now."""
 
     async def claims(self, needs: Sequence[Need]) -> Claims:
-        """Return the claims over what a request needs. Raises AccessDenied for what nobody may do there."""
+        """Return the claims over what a request needs. Raises AccessDenied for writes that nobody may do there."""
         ...
 
 

@@ -10,7 +10,7 @@ from lakeshare.identity.arns import bucket_and_key, bucket_arn
 from lakeshare.identity.authorise import UNBOUND, Decision, authorise
 from lakeshare.identity.caller import ANONYMOUS, Caller, Need
 from lakeshare.identity.circumstances import Circumstances
-from lakeshare.identity.claims import NO_CLAIMS, Territory
+from lakeshare.identity.claims import NO_CLAIMS, Territory, is_write
 from lakeshare.identity.directory import Directory
 from lakeshare.identity.errors import AccessDenied, AccessKeyUnknown, SignatureMismatch, TooManyFailures
 from lakeshare.identity.policy.compiled import CompiledPolicy
@@ -140,8 +140,12 @@ class Gate:
     async def authorise(self, admission: Admission, needs: Sequence[Need]) -> Decision:
         """Allow all of the needs, or raise AccessDenied."""
         caller = admission.caller
-        claims = NO_CLAIMS if self._territory is None else await self._territory.claims(needs)
-        if caller.is_unbound:
+        unbound = caller.is_unbound
+        if self._territory is None or (unbound and not any(map(is_write, needs))):
+            claims = NO_CLAIMS
+        else:
+            claims = await self._territory.claims(needs)
+        if unbound:
             return UNBOUND
         policies = await self._policies(needs)
         asked = (caller.grants, *caller.limits, *policies.values())
@@ -233,13 +237,10 @@ def _session_token(request: Request) -> Secret | None:
 
 
 def _circumstances(request: Request, verified: Verified | None, now: float) -> Circumstances:
-    headers = request.headers
-    return Circumstances(
-        at=now,
-        source_ip=request.peer,
-        secure=request.scheme == "https",
-        user_agent=headers.get("user-agent", ""),
-        referer=headers.get("referer", ""),
-        auth_type="" if verified is None else "REST-QUERY-STRING" if verified.presigned else "REST-HEADER",
-        signature_version="" if verified is None else "AWS4-HMAC-SHA256" if verified.version == 4 else "AWS",
-    )
+    auth_type = signature_version = ""
+    if verified is not None:
+        auth_type = "REST-QUERY-STRING" if verified.presigned else "REST-HEADER"
+        signature_version = "AWS4-HMAC-SHA256" if verified.version == 4 else "AWS"
+    agent, referer = request.headers.get("user-agent", ""), request.headers.get("referer", "")
+    secure = request.scheme == "https"
+    return Circumstances(now, request.peer, secure, agent, referer, auth_type, signature_version)
