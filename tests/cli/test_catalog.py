@@ -247,3 +247,32 @@ def test_what_is_missing_is_told_with_the_next_step(quick: Typed, warehouse: str
     assert "lakeshare table namespace list lake" in refused.err
     told = json.loads(quick("table", "show", f"lake/{warehouse}/ns/t", "--json", code=3).err)
     assert told["error"]["code"] == "NoSuchTableException"
+
+
+def test_a_new_name_may_be_a_path_and_is_never_one_name_with_slashes(quick: Typed, warehouse: str, orders: str):
+    """What is typed as a path leads to another namespace of the warehouse; anything else with a slash is refused."""
+    quick("table", "namespace", "create", f"lake/{warehouse}/archive")
+    quick("table", "rename", orders, f"lake/{warehouse}/archive/sales")
+    assert quick("table", "list", "lake", warehouse, "archive").lines == ["sales"]
+    moved = f"lake/{warehouse}/archive/sales"
+    assert "%2F" in quick("table", "rename", moved, "ns/orders", code=2).err
+    assert "another warehouse" in quick("table", "rename", moved, "lake/other/ns/orders", code=2).err
+    quick("table", "rename", moved, "a%2Fb")
+    assert quick("table", "show", f"lake/{warehouse}/archive/a%2Fb").lines[0] == "Table: archive.a/b"
+
+
+def test_what_is_in_the_way_and_is_not_the_same_is_never_ignored(
+    quick: Typed, warehouse: str, orders: str, bucket: str, tmp_path: Path
+):
+    """A view in a table's place, a table under another name and a bucket with objects are told, also with -p."""
+    location = quick("table", "show", orders, "--json").record["metadata-location"]
+    for flags in ((), ("-p",)):
+        view = quick("table", "view", "create", orders, "--sql", "SELECT 1", *flags, code=1)
+        assert "Table with same name already exists" in view.err
+        assert "Choose another name" in view.err
+        twice = quick("table", "register", f"{orders}_2", "-l", location, *flags, code=1)
+        assert "in this warehouse already" in twice.err
+    (tmp_path / "file").write_text("x")
+    quick("cp", tmp_path / "file", f"{bucket}/file")
+    assert "--upgrade-existing" in quick("table", "warehouse", "create", bucket, "-p", code=1).err
+    assert f"table view list lake/{warehouse}/ns`" in quick("table", "view", "exists", f"{orders}_2", code=3).err

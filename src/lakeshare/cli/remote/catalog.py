@@ -19,6 +19,11 @@ Namespace = tuple[str, ...]
 _NO_CATALOG = frozenset({"NoSuchBucket", "InvalidBucketName", "NoSuchKey", "MethodNotAllowed", "AccessDenied"})
 """What a server says that takes the path for a bucket's."""
 
+_EXISTS = "AlreadyExistsException"
+_SAME = ("Warehouse already exists", "Namespace already exists", "Table already exists", "View already exists")
+"""How the refusal begins where what is there is what was to be made: not a view in a table's place, nor a table that
+has another name already."""
+
 _STEPS = {
     "NoSuchWarehouseException": "`lakeshare table warehouse list ALIAS` lists the warehouses, "
     "`lakeshare table warehouse create ALIAS NAME` makes one.",
@@ -29,7 +34,7 @@ _STEPS = {
     "NamespaceNotEmptyException": "`lakeshare table list` and `lakeshare table namespace list` say what it holds. "
     "Remove that first.",
     "WarehouseNotEmptyException": "Remove its tables, views and namespaces first, or everything with --purge --force.",
-    "AlreadyExistsException": "Say --ignore-existing if that is all right.",
+    _EXISTS: "Say --ignore-existing if that is all right.",
     "ForbiddenException": "`lakeshare admin whoami ALIAS` says whose key this is. A policy with s3tables actions gives "
     "it rights: `lakeshare admin policy attach`.",
     "NotAuthorizedException": "See `lakeshare alias list`, and set the alias again with a key that the server knows.",
@@ -49,6 +54,8 @@ class Catalog(Api):
         if error.code in _NO_CATALOG:
             return another_server(error, "NoCatalog", f"{self.name} has no Iceberg catalog")
         step = _STEPS.get(error.code, "").replace("ALIAS", self.name)
+        if error.code == _EXISTS and not error.said.startswith(_SAME):
+            step = "Choose another name, or remove what is there first."
         return Refused(error.status, error.code, error.said, "", step or error.next_step)
 
     def exists(self, *path: str) -> bool:
@@ -60,6 +67,15 @@ class Catalog(Api):
                 return False
             raise
         return True
+
+    def found_instead(self, error: Refused, *path: str, wanted: bool) -> Any:
+        """Return what is there instead of what was to be made; raise the refusal if that is not wanted, or not so."""
+        if not wanted or error.status != 409:
+            raise error from None
+        try:
+            return self.get(*path)
+        except Refused as second:
+            raise (error if second.status == 404 else second) from None
 
     def pages(self, *path: str, items: str, query: Pairs = ()) -> Iterator[Any]:
         """Yield the items of a list, page by page."""

@@ -54,9 +54,8 @@ def create(session: Session, words: tuple[str, ...], *, attrs: tuple[str, ...], 
     try:
         made = spot.catalog.send("POST", spot.warehouse, "namespaces", body=body)
     except Refused as error:
-        if not ignore_existing or error.status != 409:
-            raise
-        return Record(spot.catalog.get(*spot.space), f"Namespace '{_name(spot)}' is there already.")
+        found = spot.catalog.found_instead(error, *spot.space, wanted=ignore_existing)
+        return Record(found, f"Namespace '{_name(spot)}' is there already.")
     return Record(made, f"Namespace '{_name(spot)}' created successfully.")
 
 

@@ -26,8 +26,12 @@ class Spot:
     @property
     def text(self) -> str:
         """Write it as it is typed."""
-        parts = (self.warehouse, *self.namespace, self.name)
-        return "/".join([self.catalog.name, *(part.replace("/", "%2F") for part in parts if part)])
+        return _typed(self.catalog, self.warehouse, *self.namespace, self.name)
+
+    @property
+    def parent(self) -> str:
+        """Write its namespace as it is typed."""
+        return _typed(self.catalog, self.warehouse, *self.namespace)
 
     @property
     def identifier(self) -> dict[str, object]:
@@ -84,13 +88,24 @@ def entry_of(session: Session, words: Sequence[str], what: str = "table") -> Spo
 
 
 def renamed_of(session: Session, words: Sequence[str], to_namespace: str, what: str = "table") -> tuple[Spot, Spot]:
-    """Read a table or view, and last its new name, which may be in another namespace."""
+    """Read a table or view, and last its new name, which may be in another namespace, or a path as the old one is."""
     if len(words) < 2:
         raise _unclear(words, what, f"ALIAS/WAREHOUSE/NAMESPACE/{what.upper()} NEW")
     source = entry_of(session, words[:-1], what)
-    name = _decoded(words[-1])
+    if "/" in words[-1]:
+        return source, _moved(session, source, words[-1], to_namespace, what)
     namespace = _levels(to_namespace) if to_namespace else source.namespace
-    return source, Spot(source.catalog, source.warehouse, namespace, name)
+    return source, Spot(source.catalog, source.warehouse, namespace, _decoded(words[-1]))
+
+
+def _moved(session: Session, source: Spot, path: str, to_namespace: str, what: str) -> Spot:
+    """Read a new name that is a path: one in the same warehouse, and no name with slashes in it."""
+    if to_namespace or path.partition("/")[0] not in session.aliases:
+        raise Misused(f"{path} is no name for a {what}", "Write one name; a slash that is part of it is %2F.")
+    target = entry_of(session, [path], what)
+    if (target.catalog.name, target.warehouse) != (source.catalog.name, source.warehouse):
+        raise Misused(f"{path} is in another warehouse", f"A {what} is renamed within its warehouse.")
+    return target
 
 
 def any_of(session: Session, words: Sequence[str]) -> Spot:
@@ -116,6 +131,10 @@ def _parts(session: Session, words: Sequence[str]) -> tuple[Catalog, list[str]]:
     if any(not part for part in rest):
         raise Misused(f"{'/'.join(words)} has an empty part", "Write a slash that is part of a name as %2F.")
     return Catalog(session.server(alias)), [_decoded(part) for part in rest]
+
+
+def _typed(catalog: Catalog, *parts: str) -> str:
+    return "/".join([catalog.name, *(part.replace("/", "%2F") for part in parts if part)])
 
 
 def _levels(text: str) -> Namespace:

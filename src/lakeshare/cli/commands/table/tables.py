@@ -87,10 +87,11 @@ def show(session: Session, words: tuple[str, ...]) -> Record:
 @click.argument("words", metavar="ALIAS WAREHOUSE NAMESPACE OLD NEW", nargs=-1, required=True, type=BUCKET)
 @click.option("--to-namespace", default="", metavar="NAMESPACE", help="Move it to this namespace.")
 def rename(session: Session, words: tuple[str, ...], *, to_namespace: str) -> Record:
-    r"""Give a table another name; its files stay where they are.
+    r"""Give a table another name; its files stay where they are. NEW is a name, or a path in the same warehouse.
 
     \b
     lakeshare table rename lake analytics sales orders orders_2025
+    lakeshare table rename lake/analytics/sales/orders lake/analytics/archive/orders
     lakeshare table rename lake/analytics/sales/orders orders --to-namespace archive
     """
     source, target = renamed_of(session, words, to_namespace)
@@ -157,9 +158,8 @@ def _made(spot: Spot, body: Json, path: tuple[str, ...], verb: str, *, ignore_ex
     try:
         made = spot.catalog.send("POST", *spot.space, *path, body=body)
     except Refused as error:
-        if not ignore_existing or error.code != "AlreadyExistsException":
-            raise
-        return Record(spot.catalog.get(*spot.table), f"Table '{_name(spot)}' is there already.")
+        found = spot.catalog.found_instead(error, *spot.table, wanted=ignore_existing)
+        return Record(found, f"Table '{_name(spot)}' is there already.")
     return Record(made, f"Table '{_name(spot)}' {verb} successfully.\nLocation: {made['metadata']['location']}")
 
 

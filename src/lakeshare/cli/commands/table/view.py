@@ -70,9 +70,7 @@ def create(
     try:
         made = spot.catalog.send("POST", *spot.space, "views", body=body)
     except Refused as error:
-        if not ignore_existing or error.code != "AlreadyExistsException":
-            raise
-        made = spot.catalog.get(*spot.view)
+        made = spot.catalog.found_instead(error, *spot.view, wanted=ignore_existing)
         return Record(made, f"View '{printable(dotted(spot.identifier))}' is there already.")
     return Record(made, f"View '{printable(dotted(spot.identifier))}' created successfully.")
 
@@ -113,7 +111,8 @@ def exists(session: Session, words: tuple[str, ...]) -> Record:
     """
     spot = entry_of(session, words, "view")
     if not spot.catalog.exists(*spot.view):
-        raise Missing(f"there is no view {dotted(spot.identifier)}", f"See `lakeshare table view list {spot.text}`.")
+        step = f"See `lakeshare table view list {spot.parent}`."
+        raise Missing(f"there is no view {dotted(spot.identifier)}", step)
     return Record({**spot.identifier, "exists": True}, f"View '{printable(dotted(spot.identifier))}' is there.")
 
 
@@ -121,7 +120,7 @@ def exists(session: Session, words: tuple[str, ...]) -> Record:
 @click.argument("words", metavar="ALIAS WAREHOUSE NAMESPACE OLD NEW", nargs=-1, required=True, type=BUCKET)
 @click.option("--to-namespace", default="", metavar="NAMESPACE", help="Move it to this namespace.")
 def rename(session: Session, words: tuple[str, ...], *, to_namespace: str) -> Record:
-    r"""Give a view another name.
+    r"""Give a view another name. NEW is a name, or a path in the same warehouse.
 
     \b
     lakeshare table view rename lake analytics sales big large

@@ -51,9 +51,7 @@ def create(session: Session, words: tuple[str, ...], *, ignore_existing: bool, u
     try:
         made = spot.catalog.send("POST", "warehouses", body=body)
     except Refused as error:
-        if not ignore_existing or error.status != 409:
-            raise _explained(error) from None
-        made = spot.catalog.get("warehouses", spot.warehouse)
+        made = spot.catalog.found_instead(_explained(error), "warehouses", spot.warehouse, wanted=ignore_existing)
         return Record(made, f"Warehouse '{spot.warehouse}' is there already.")
     return Record(made, f"Warehouse '{spot.warehouse}' created successfully.")
 
