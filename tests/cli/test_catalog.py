@@ -198,6 +198,15 @@ def test_maintenance_is_chosen_at_every_place(quick: Typed, warehouse: str, orde
     assert any(line.split() == ["icebergSnapshotManagement", "minSnapshotsToKeep", "1", "default"] for line in lines)
     quick("table", "maintenance", "info", "lake")
     assert quick("table", "warehouse", "maintenance", "info", "lake", warehouse).out
+    assert "nothing to change" in quick("table", "maintenance", "update", orders, "--type", "snapshots", code=2).err
+
+
+def test_a_table_s_own_properties_are_shown_before_what_is_chosen(quick: Typed, warehouse: str):
+    """Iceberg lets them count first, so that whoever asks what is done must see them."""
+    place, name = f"lake/{warehouse}/ns/kept", "history.expire.min-snapshots-to-keep"
+    quick("table", "create", place, "--schema", SCHEMA, "--attr", f"{name}=9", "--attr", "colour=red")
+    told = quick("table", "maintenance", "info", place, "--json").records
+    assert [(each["setting"], each["value"]) for each in told if each["type"] == "property"] == [(name, "9")]
 
 
 def test_maintenance_is_run_and_reported(quick: Typed, orders: str):
@@ -211,6 +220,11 @@ def test_maintenance_is_run_and_reported(quick: Typed, orders: str):
     ran = quick("table", "maintenance", "run", orders, "--type", "unreferenced", "--wait")
     assert ran.lines == ["It removed nothing."]
     assert "Successful" in quick("table", "maintenance", "status", orders).out
+    told = quick("table", "maintenance", "status", orders, "--json").records
+    assert {each["status"] for each in told} == {"success"}
+    assert {each["job-status"] for each in told} == {"Successful"}
+    chosen = quick("table", "maintenance", "set", orders, "--type", "snapshots", "--json").record
+    assert (chosen["status"], chosen["value"]["status"]) == ("success", "enabled")
     assert quick("table", "maintenance", "report", orders).lines[-1] == "  nothing"
 
 

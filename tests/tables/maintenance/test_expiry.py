@@ -8,6 +8,7 @@ from lakeshare.formats.iceberg_files.retention import Retention
 from lakeshare.state.port import Transaction
 from lakeshare.tables.maintenance.choices import Activity, Choices, settled
 from lakeshare.tables.maintenance.expiry import planned, remove_snapshots
+from lakeshare.tables.maintenance.operations import list_work
 from lakeshare.tables.maintenance.records import CHOICES, DUE, ENDED
 from lakeshare.tables.maintenance.runner import run_due, schedule
 from lakeshare.tables.maintenance.running import dry_run
@@ -136,6 +137,9 @@ async def test_nothing_is_deleted_where_a_manifest_that_is_kept_cannot_be_read(l
     await lake.write(f"{await table.location()}/metadata/m3.avro", b"not avro")
     before = without_metadata(await table.files())
     await lake.ask(table, SNAPSHOTS)
+    await run_due(lake.room)
+    (work,) = await list_work(lake.room)
+    assert "m3.avro cannot be read" in work.failure
     for _ in range(10):
         await run_due(lake.room)
         lake.clock.now += 3_600

@@ -17,6 +17,8 @@ MAX_AGE_PROPERTY = "history.expire.max-snapshot-age-ms"
 MIN_KEPT_PROPERTY = "history.expire.min-snapshots-to-keep"
 MAX_REF_AGE_PROPERTY = "history.expire.max-ref-age-ms"
 GARBAGE_PROPERTY = "gc.enabled"
+PROPERTIES = (MAX_AGE_PROPERTY, MIN_KEPT_PROPERTY, MAX_REF_AGE_PROPERTY, GARBAGE_PROPERTY)
+"""What a table says of itself about what may be removed."""
 FOREVER_MS = 2**63 - 1
 
 

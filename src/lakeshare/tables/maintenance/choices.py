@@ -82,10 +82,11 @@ STATUS_FIELD = {Activity.SNAPSHOTS: "snapshots_enabled", Activity.UNREFERENCED: 
 
 @dataclass(frozen=True, slots=True)
 class Effective:
-    """What counts for one table, and which place each choice comes from."""
+    """What counts for one table, which place each choice comes from, and properties of the table that count before."""
 
     choices: Choices
     sources: Mapping[str, str] = field(default_factory=dict)
+    properties: Mapping[str, str] = field(default_factory=dict)
 
     def is_enabled(self, activity: Activity) -> bool:
         """Say whether an activity is done for the table without being asked."""

@@ -1,10 +1,11 @@
 """What can be asked about maintenance: what is chosen, how the last run ended, what a run would do, what needs work."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lakeshare.columnar.source import FileGone, Unreadable
 from lakeshare.errors import Kind
+from lakeshare.formats.iceberg_files.retention import PROPERTIES
 from lakeshare.identity.arns import EVERYTHING
 from lakeshare.identity.caller import Need
 from lakeshare.state.decide import decide
@@ -96,12 +97,19 @@ async def get_choices(room: Room, call: GetChoices) -> Effective:
     """Return what is chosen. Raises NoSuchTable, NoSuchNamespace."""
     await _check(room, call.target, call.namespace)
     if not call.own:
-        return await effective(room.state, list(call.scope.chain))
+        counts = await effective(room.state, list(call.scope.chain))
+        return counts if call.target is None else replace(counts, properties=await _said(room, call.target))
     name, parts = call.scope.place
     stored = await CHOICES.get(room.state, *parts)
     own = Choices() if stored is None else stored.value
     names = [field for field in Choices.__dataclass_fields__ if getattr(own, field) is not None]
     return Effective(own, dict.fromkeys(names, name))
+
+
+async def _said(room: Room, target: Target) -> Mapping[str, str]:
+    """Return what a table's own properties say, which counts before all choices."""
+    properties = (await room.files.table(target.entry().value)).properties
+    return {name: properties[name] for name in PROPERTIES if name in properties}
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,7 +287,7 @@ async def list_work(room: Room) -> tuple[Work, ...]:
         value = due.value
         name = await _name_of(room, warehouse, uuid)
         asked = value.asked_at_ms, value.asked_by, value.attempts, value.not_before_ms
-        found.append(Work(activity, warehouse, name, *asked))
+        found.append(Work(activity, warehouse, name, *asked, value.last_error))
     return tuple(found)
 
 

@@ -22,6 +22,7 @@ class Due:
     base_etag: str = ""
     attempts: int = 0
     not_before_ms: int = 0
+    last_error: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,6 +114,7 @@ async def _run_due(room: Room, stored: Stored[Due]) -> None:
     facts = {"activity": activity, "warehouse": warehouse_name, "table": str(found.identifier)}
     if failure and leased.value.attempts < MAX_ATTEMPTS:
         _log.warning("maintenance failed", extra={**facts, "reason": failure})
+        await _note_failure(room, (warehouse_name, uuid, activity), failure)
         return
     ended = Ended(stored.value.activity, started_ms, room.now_ms(), tally, failure)
     changes = DUE.delete(warehouse_name, uuid, activity), ENDED.put(ended, found.warehouse.id, uuid, activity)
@@ -130,6 +131,14 @@ async def _attempted(room: Room, found: Found, leased: Stored[Due]) -> tuple[Tal
         return await run(room, found, leased, counts), ""
     except LakeshareError as reason:
         return Tally(), reason.message[:MAX_TOLD]
+
+
+async def _note_failure(room: Room, parts: tuple[str, str, str], failure: str) -> None:
+    """Write down why an attempt failed, beside how far it came; what is gone meanwhile is let go."""
+    stored = await DUE.get(room.state, *parts)
+    if stored is not None:
+        told = replace(stored.value, last_error=failure)
+        await room.state.commit(Transaction((stored.unchanged,), (DUE.put(told, *parts),)))
 
 
 async def _leased_due(room: Room, stored: Stored[Due]) -> Stored[Due] | None:

@@ -65,7 +65,8 @@ def _get(where: Where) -> Callable[[Call], Awaitable[GetChoices]]:
 
 async def _got(room: Room, _call: Call, asked: GetChoices) -> Response:
     found = await operations.get_choices(room, asked)
-    return answers.json_answer({"configuration": {each.value: _written(found, each) for each in Activity}})
+    own = {"table-properties": found.properties} if found.properties else {}
+    return answers.json_answer({"configuration": {each.value: _written(found, each) for each in Activity}, **own})
 
 
 def _written(found: Effective, activity: Activity) -> dict[str, Any]:
@@ -139,7 +140,7 @@ def _stands(standing: Standing) -> dict[str, Any]:
         word = "Failed" if ended.failure else "Successful"
     found: dict[str, Any] = {"status": word, "enabled": standing.enabled, "due": standing.due is not None}
     if standing.due is not None and standing.due.attempts:
-        found["attempts"] = standing.due.attempts
+        found |= {"attempts": standing.due.attempts, "attemptFailureMessage": standing.due.last_error}
     if ended is not None:
         when = datetime.fromtimestamp(ended.ended_at_ms / 1000, UTC)
         found |= {"lastRunTimestamp": when.isoformat(timespec="seconds"), "removed": asdict(ended.tally)}

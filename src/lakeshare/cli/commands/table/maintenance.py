@@ -104,8 +104,10 @@ def info(session: Session, words: tuple[str, ...], *, namespace: bool) -> Iterat
     lakeshare table maintenance info lake/analytics/sales --namespace
     """
     spot = _spot(session, words, namespace=namespace)
-    found = spot.catalog.get(*_path(spot))["configuration"]
+    answer = spot.catalog.get(*_path(spot))
+    found = answer["configuration"]
     rows = [row for activity in found for row in _rows(activity, found[activity])]
+    rows += [_property_row(name, value) for name, value in answer.get("table-properties", {}).items()]
     return table(("Type", "Setting", "Value", "From"), rows)
 
 
@@ -136,6 +138,8 @@ def update(session: Session, words: tuple[str, ...], *, activity: str, namespace
     lakeshare table maintenance update lake/analytics/sales/orders --type snapshots --min-snapshots 20
     """
     spot = _spot(session, words, namespace=namespace)
+    if all(value is None for value in given.values()):
+        raise Misused("there is nothing to change", f"Say {_flags_of(activity)}, --interval or --status.")
     own = spot.catalog.get(*_path(spot), query=(("own", "true"),))["configuration"][activity]
     status = given.pop("status") or own["status"]
     settings = {**own["settings"][activity], **_settings(activity, given)}
@@ -167,7 +171,7 @@ def status(session: Session, words: tuple[str, ...]) -> Iterator[Record]:
     """
     spot = entry_of(session, words)
     found = spot.catalog.get(*_path(spot), "status")["status"]
-    rows = ((_status_cells(name, each), {"type": name, **each}) for name, each in found.items())
+    rows = ((_status_cells(name, each), _job_facts(name, each)) for name, each in found.items())
     return table(("Type", "Status", "Last run", "Removed", "Failure"), rows)
 
 
@@ -188,7 +192,7 @@ def run(session: Session, words: tuple[str, ...], *, activity: str, dry_run: boo
     if dry_run:
         return Record(done, _would(done))
     if wait:
-        return _waited(spot, activity)
+        return _waited(session, spot, activity)
     return Record(done, f"The server will do it. See: lakeshare table maintenance status {spot.text}")
 
 
@@ -252,16 +256,23 @@ def _settings(activity: str, given: Json) -> Json:
     for flag, value in given.items():
         wanted, name = _SETTINGS[flag]
         if value is not None and wanted != activity:
-            raise Misused(f"--{flag.replace('_', '-')} is no setting of {activity}")
+            said = f"--{flag.replace('_', '-')} is no setting of {activity}"
+            raise Misused(said, f"It has {_flags_of(activity)}, --interval and --status.")
         if value is not None:
             found[name] = value
     return found | ({"intervalMinutes": interval} if interval else {})
 
 
+def _flags_of(activity: str) -> str:
+    return ", ".join(f"--{flag.replace('_', '-')}" for flag, (wanted, _) in _SETTINGS.items() if wanted == activity)
+
+
 def _put(spot: Spot, activity: str, value: Json) -> Record:
     spot.catalog.send("PUT", *_path(spot), activity, body={"value": value})
-    how = value["status"] or "left to the place above"
-    return Record({"type": activity, "place": spot.text, **value}, f"{activity} is {how} for {spot.text}.")
+    said = f"{activity} is {value['status']} for {spot.text}."
+    if not value["status"]:
+        said = f"{activity} is changed for {spot.text}; whether it is done is left to the place above."
+    return Record({"type": activity, "place": spot.text, "value": value}, said)
 
 
 def _rows(activity: str, found: Json) -> Iterator[tuple[tuple[str, ...], Json]]:
@@ -272,6 +283,17 @@ def _rows(activity: str, found: Json) -> Iterator[tuple[tuple[str, ...], Json]]:
         yield (activity, name, str(value), source), facts
 
 
+def _property_row(name: str, value: str) -> tuple[tuple[str, ...], Json]:
+    """Lay out a property of the table, which counts before what is chosen anywhere."""
+    facts = {"type": "property", "setting": name, "value": value, "from": "table"}
+    return ("property", name, printable(value), "table"), facts
+
+
+def _job_facts(name: str, found: Json) -> Json:
+    """Return how an activity stands, as programs are told; `status` is how the command itself went."""
+    return {"type": name, "job-status": found["status"], **{key: found[key] for key in found if key != "status"}}
+
+
 def _status_cells(name: str, found: Json) -> tuple[str, ...]:
     word = "Due" if found["due"] else found["status"]
     return (
@@ -279,7 +301,7 @@ def _status_cells(name: str, found: Json) -> tuple[str, ...]:
         word,
         found.get("lastRunTimestamp", "never"),
         _removed(found.get("removed", {})),
-        found.get("failureMessage", ""),
+        found.get("attemptFailureMessage") or found.get("failureMessage", ""),
     )
 
 
@@ -303,13 +325,16 @@ def _would(done: Json) -> str:
     return "\n".join(lines)
 
 
-def _waited(spot: Spot, activity: str) -> Record:
-    end = time.monotonic() + WAIT_SECONDS
+def _waited(session: Session, spot: Spot, activity: str) -> Record:
+    end, told = time.monotonic() + WAIT_SECONDS, ""
     while time.monotonic() < end:
         found = spot.catalog.get(*_path(spot), "status")["status"][activity]
         if not found["due"]:
             if found["status"] == "Failed":
                 raise ClientError(f"it failed: {found['failureMessage']}", "Try again, or look at the server's log.")
-            return Record({"type": activity, **found}, f"It removed {_removed(found['removed'])}.")
+            return Record(_job_facts(activity, found), f"It removed {_removed(found['removed'])}.")
+        if (said := found.get("attemptFailureMessage", "")) != told:
+            told = said
+            session.output.warn(f"an attempt failed, and the server tries again: {said}")
         time.sleep(LOOK_SECONDS)
     raise ClientError("it has not ended yet", f"See: lakeshare table maintenance status {spot.text}")
