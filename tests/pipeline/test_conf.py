@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from lakeshare.pipeline.conf import Wanted, properties, settings, with_java_options
+from lakeshare.pipeline.conf import Wanted, launcher_variables, properties, settings, with_java_options
 from lakeshare.pipeline.connection import Connection
 from lakeshare.settings import Secret
 
@@ -62,6 +62,14 @@ def test_a_cluster_keeps_its_own_settings_and_the_user_has_the_last_word():
     assert "spark.driver.host" not in told
     assert "spark.sql.shuffle.partitions" not in told
     assert told["spark.sql.session.timeZone"] == "Europe/Berlin"
+
+
+def test_executors_elsewhere_are_not_told_that_the_driver_is_on_their_machine():
+    """A driver that is alone is called localhost; that of a cluster goes by its own name."""
+    java = Path("/java")
+    assert launcher_variables(found(), java, "a")["SPARK_LOCAL_HOSTNAME"] == "localhost"
+    cluster = found(wanted=Wanted("spark://host:7077"))
+    assert launcher_variables(cluster, java, "a") == {"JAVA_HOME": "/java", "PYSPARK_SUBMIT_ARGS": "a"}
 
 
 def test_properties_are_read_by_java_as_they_were_meant():

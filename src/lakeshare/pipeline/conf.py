@@ -40,6 +40,15 @@ def with_java_options(found: Mapping[str, str], options: Sequence[str]) -> dict[
     return {**found, **{name: " ".join([*options, *filter(None, [found.get(name)])]) for name in names}}
 
 
+def launcher_variables(found: Mapping[str, str], java: Path, arguments: str) -> dict[str, str]:
+    """Return the variables of the environment that start Spark: a driver on its own is not looked up by its name.
+
+    One whose executors are elsewhere must be: they would look for it on their own machine.
+    """
+    alone = {"SPARK_LOCAL_HOSTNAME": "localhost"} if found["spark.master"].startswith(LOCAL) else {}
+    return {"JAVA_HOME": str(java), "PYSPARK_SUBMIT_ARGS": arguments, **alone}
+
+
 def _engine(wanted: Wanted, jars: Sequence[Path], work: Path) -> dict[str, str]:
     found = {
         "spark.app.name": wanted.name,

@@ -100,7 +100,7 @@ def _gateway(chosen: Mapping[str, str], java: Path, work: Path, log: Path) -> It
     arguments = _private_file(work / "spark.properties", conf.properties(chosen))
     with (
         os.fdopen(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as out,
-        _environment(java, arguments),
+        _environment(conf.launcher_variables(chosen, java, arguments)),
     ):
         try:
             gateway = launch_gateway(popen_kwargs={"stdout": out, "stderr": out})
@@ -128,9 +128,8 @@ def _private_file(path: Path, text: str) -> str:
 
 
 @contextmanager
-def _environment(java: Path, arguments: str) -> Iterator[None]:
+def _environment(ours: Mapping[str, str]) -> Iterator[None]:
     """Set, while the JVM starts, the variables that PySpark's launcher reads."""
-    ours = {"JAVA_HOME": str(java), "PYSPARK_SUBMIT_ARGS": arguments, "SPARK_LOCAL_HOSTNAME": "localhost"}
     before = {name: os.environ.get(name) for name in ours}
     os.environ.update(ours)
     try:
