@@ -20,7 +20,8 @@ def cli(tmp_path: Path, live_server: LiveServer, cache: Path) -> Cli:
     """A user with an alias for the plain server, and a file to load."""
     home = tmp_path / "home"
     home.mkdir()
-    (home / "a.csv").write_text("id,name\n1,Ada\nx,Ben\n3,Chi\n")
+    for name in ("a.csv", "a.data"):
+        (home / name).write_text("id,name\n1,Ada\nx,Ben\n3,Chi\n")
     user = Cli(home, {"LAKESHARE_CACHE": str(cache)})
     user.use(live_server)
     return user
@@ -34,12 +35,14 @@ def cli(tmp_path: Path, live_server: LiveServer, cache: Path) -> Cli:
         (["lake/BUCKET/absent/*.csv", "lake/BUCKET/t"], 3, "lakeshare ls lake/BUCKET"),
         (["a.csv", "nowhere.name.table"], 3, "lakeshare table warehouse create lake nowhere"),
         (["a.csv", "lake/BUCKET"], 2, "WAREHOUSE.NAMESPACE.TABLE"),
-        (["a.csv", "other/BUCKET/t"], 2, "'other' is no alias"),
+        (["a.csv", "other/BUCKET/t"], 3, "there is no alias 'other'"),
+        (["a.csv", "lak/BUCKET/t"], 3, "Did you mean 'lake'?"),
         (["a.csv", "s3://BUCKET/t", "--alias", "lak"], 3, "Did you mean 'lake'?"),
         (["a.csv", "lake/BUCKET/t", "--rejects", "there/BUCKET/r", "--conf", "x"], 2, "--conf has 'x'"),
         (["a.csv", "lake/BUCKET/t", "--schema", "@absent.sql"], 3, "absent.sql cannot be read"),
         (["a.csv", "lake/BUCKET/t", "--delimiter", ""], 2, "the delimiter is empty"),
         (["a.data", "lake/BUCKET/t"], 2, "--format csv or parquet"),
+        (["absent", "lake/BUCKET/t"], 3, "nothing at absent"),
         (["a.csv", "lake/BUCKET/t", "--mode", "merge"], 2, "'append', 'overwrite'"),
     ],
 )
@@ -52,6 +55,13 @@ def test_what_cannot_work_is_told_at_once(
     assert said.replace("BUCKET", bucket) in told
     error = json.loads(cli(*typed, "--json", code=code).err)
     assert error["status"] == "error"
+
+
+def test_a_path_in_a_warehouse_is_not_taken_for_a_delta_table(cli: Cli, bucket: str):
+    """Other commands type an Iceberg table as a path; here it would be a Delta table, and the right form is told."""
+    cli("table", "warehouse", "create", "lake", bucket)
+    told = cli("pipeline", "ingest", "a.csv", f"lake/{bucket}/ns/eu/t", code=2).err
+    assert f"Write lake/{bucket}.ns.eu.t for an Iceberg table" in told
 
 
 def test_keys_and_servers_are_tried_before_spark(cli: Cli, live_server: LiveServer, bucket: str):

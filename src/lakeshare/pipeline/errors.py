@@ -17,6 +17,14 @@ class Misused(PipelineError):
     """What was asked for cannot be meant."""
 
 
+class NoAlias(Misused):
+    """What is to be a server's name is none that is known here."""
+
+    def __init__(self, alias: str, text: str, next_step: str) -> None:
+        super().__init__(f"{text!r} is no table: {alias!r} is no alias", next_step)
+        self.alias = alias
+
+
 class NoSpark(PipelineError):
     """PySpark, its Java or its jars are not on this machine."""
 

@@ -8,7 +8,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from lakeshare.pipeline.errors import Misused
+from lakeshare.pipeline.errors import Misused, NoAlias
 
 SCHEMES = ("s3://", "s3a://")
 CSV = "csv"
@@ -149,7 +149,7 @@ def parse_target(text: str, aliases: Collection[str] = ()) -> Target:
     if bucket:
         raise Misused(f"{text} is a whole bucket, and a table has a folder in it", hint)
     if "/" in text and (first := text.partition("/")[0]) and first not in {".", ".."}:
-        raise Misused(f"{text!r} is no table: {first!r} is no alias", hint)
+        raise NoAlias(first, text, hint)
     raise Misused(f"{text!r} is no table on a server", hint)
 
 

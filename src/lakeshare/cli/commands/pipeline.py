@@ -2,7 +2,7 @@
 
 import glob
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +16,7 @@ from lakeshare.cli.flags import command
 from lakeshare.cli.groups import lazy_group
 from lakeshare.cli.output import Output, Record, pairs
 from lakeshare.cli.places import unknown_alias
+from lakeshare.cli.remote.catalog import Catalog
 from lakeshare.cli.remote.server import Call, Server
 from lakeshare.cli.remote.trust import Trust
 from lakeshare.cli.session import Session
@@ -26,7 +27,15 @@ from lakeshare.pipeline.conf import Wanted
 from lakeshare.pipeline.connection import CATALOG_PATH, Connection
 from lakeshare.pipeline.ingest import Ingest
 from lakeshare.pipeline.ingest import ingest as run_ingest
-from lakeshare.pipeline.places import IcebergTarget, Source, Target, parse_place, parse_source, parse_target
+from lakeshare.pipeline.places import (
+    DeltaTarget,
+    IcebergTarget,
+    Source,
+    Target,
+    parse_place,
+    parse_source,
+    parse_target,
+)
 from lakeshare.pipeline.progress import SILENT, Told
 from lakeshare.pipeline.reading import Shape
 from lakeshare.pipeline.rejects import FOLDER, Shelf
@@ -145,7 +154,7 @@ def ingest(session: Session, source: str, target: str, *, alias_name: str, mode:
         "dateFormat": date_format, "timestampFormat": timestamp_format,
     }  # fmt: skip
     with told_as_client_error():
-        places = parse_source(source, session.aliases, format_name or ""), parse_target(target, session.aliases)
+        places = _source(source, session.aliases, format_name or ""), _target(target, session.aliases)
         shelf_alias, *shelf = parse_place(rejects, session.aliases)
         alias = _alias(session, [alias_name, places[0].alias, places[1].alias, shelf_alias])
         job = Ingest(
@@ -169,6 +178,21 @@ def ingest(session: Session, source: str, target: str, *, alias_name: str, mode:
     if report.rows_rejected:
         session.output.warn(f"{report.rows_rejected} rows could not be read; they are in {report.rejected_to}")
     return _record(report)
+
+
+def _source(text: str, aliases: Collection[str], format_name: str) -> Source:
+    """Read where rows come from; that nothing is there is said before that its format cannot be told."""
+    here = not parse_place(text, aliases)[1]
+    if here and text and not Path(text).expanduser().exists() and next(glob.iglob(text), None) is None:  # noqa: PTH207
+        raise Missing(f"there is nothing at {text}", "Look at the path, and at where you are.")
+    return parse_source(text, aliases, format_name)
+
+
+def _target(text: str, aliases: Collection[str]) -> Target:
+    try:
+        return parse_target(text, aliases)
+    except faults.NoAlias as error:
+        raise unknown_alias(error.alias, aliases) from None
 
 
 def _alias(session: Session, named: list[str]) -> Alias:
@@ -241,10 +265,8 @@ def _check(session: Session, alias: Alias, source: Source, target: Target) -> No
         _check_warehouse(store.server, target.warehouse)
     else:
         _holds(store, target.bucket, target.path)
-    if not source.bucket:
-        if not Path(source.path).exists() and next(glob.iglob(source.path), None) is None:  # noqa: PTH207
-            raise Missing(f"there is nothing at {source.path}", "Look at the path, and at where you are.")
-    elif not _holds(store, source.bucket, _PATTERN.split(source.path)[0]):
+        _check_bucket(store.server, target)
+    if source.bucket and not _holds(store, source.bucket, _PATTERN.split(source.path)[0]):
         raise Missing(f"there is nothing at {source.text}", f"`lakeshare ls {alias.name}/{source.bucket}` lists.")
 
 
@@ -268,6 +290,20 @@ def _check_warehouse(server: Server, warehouse: str) -> None:
             raise
         step = f"Make it: lakeshare table warehouse create {name} {warehouse}"
         raise Missing(f"there is no warehouse {warehouse} at {name}", step) from None
+
+
+def _check_bucket(server: Server, target: DeltaTarget) -> None:
+    """Stop where a Delta table would be made among Iceberg tables: their paths are typed alike elsewhere."""
+    try:
+        found = Catalog(server).get("warehouses", target.bucket)
+    except Refused:
+        return  # It is no warehouse, or this key may not know.
+    if not found.get("upgraded"):
+        meant = ".".join([target.bucket, *target.path.split("/")])
+        raise Misused(
+            f"{target.bucket} is a warehouse, and a path in it would be a Delta table among its Iceberg tables",
+            f"Write {server.alias.name}/{meant} for an Iceberg table, or name another bucket for a Delta table.",
+        )
 
 
 def _record(report: IngestReport) -> Record:
