@@ -13,7 +13,7 @@ from lakeshare.pipeline.errors import (
     TooManyRejected,
     Unreachable,
 )
-from lakeshare.pipeline.faults import FAULTS, gist, meaning
+from lakeshare.pipeline.faults import FAULTS, gist, meaning, translated
 
 
 @pytest.mark.parametrize(
@@ -37,6 +37,18 @@ def test_a_text_has_a_meaning(text: str, error: type[PipelineError]):
     assert type(found) is error
     assert gist(text) in found.message
     assert found.next_step
+
+
+def test_an_error_whose_java_is_gone_is_told_nevertheless():
+    """Java writes the text of its errors; one that ended cannot be asked for it."""
+    protocol = pytest.importorskip("py4j.protocol", reason="needs PySpark: run scripts/setup --spark")
+
+    class Gone(protocol.Py4JError):  # type: ignore[misc, name-defined]
+        def __str__(self) -> str:
+            raise protocol.Py4JNetworkError("no answer")
+
+    with pytest.raises(JobFailed, match="was ended"), translated("in.csv", "out"):
+        raise Gone
 
 
 def test_every_fault_can_be_written():

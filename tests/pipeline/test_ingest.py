@@ -136,7 +136,9 @@ def test_no_value_lands_in_another_column(target: Target, load: Callable[..., In
 
 
 def test_a_source_without_rows_is_told(load: Callable[..., IngestReport], tmp_path: Path):
-    """A path that is not there, or a file with a first line alone, writes nothing."""
+    """A path that is not there, a file without a line, or with a first line alone, writes nothing."""
+    with pytest.raises(NoSource, match="has no lines"):
+        load("")
     with pytest.raises(NoSource, match="there is nothing at"):
         load(tmp_path / "absent.csv")
     with pytest.raises(NoSource, match="has no rows"):

@@ -120,7 +120,17 @@ def translated(source: str, target: str) -> Iterator[None]:
     try:
         yield
     except (PySparkException, Py4JError) as thrown:
-        raise meaning(str(thrown), source, target) from thrown
+        raise meaning(_text(thrown), source, target) from thrown
+
+
+def _text(thrown: Exception) -> str:
+    """Return what was thrown as text; Java writes that text, and may be gone."""
+    from py4j.protocol import Py4JError  # noqa: PLC0415 - pyspark is an extra
+
+    try:
+        return str(thrown)
+    except (Py4JError, OSError):
+        return "Java side is down"
 
 
 def meaning(text: str, source: str, target: str) -> PipelineError:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from lakeshare.pipeline.errors import Misused, SchemaMismatch
+from lakeshare.pipeline.errors import Misused, NoSource, SchemaMismatch
 from lakeshare.pipeline.faults import gist
 from lakeshare.pipeline.places import CSV, Source, quoted
 
@@ -60,6 +60,8 @@ def _read_csv(session: Any, source: Source, shape: Shape, existing: Any | None) 
     from pyspark.sql.types import StringType, StructType  # noqa: PLC0415
 
     names = _names(session, source, shape)
+    if not names:
+        raise NoSource(f"{source.text} has no lines", "Nothing was written. Look at the files.")
     schema = _csv_schema(session, source, shape, existing, names)
     if CORRUPT in schema.fieldNames():
         raise SchemaMismatch(f"a column is named {CORRUPT}, which bad rows are kept under", "Rename the column.")

@@ -24,6 +24,8 @@ from lakeshare.pipeline.trust import machine_bundle, write_trust
 LOG_NAME = "spark.log"
 STOP_SECONDS = 30
 _LOG_CHARACTERS = 2000
+_NO_MASTER = "All masters are unresponsive"
+"""What Spark writes where a standalone master cannot be reached."""
 
 
 def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:
@@ -67,12 +69,13 @@ def _session(gateway: Any, log: Path) -> Iterator[Any]:
     logging.getLogger().addFilter(_is_told_elsewhere)
     before = signal.getsignal(signal.SIGINT)
     try:
-        context = SparkContext(gateway=gateway)
+        # A master that does not answer ends the context while the session is made.
+        session = SparkSession(SparkContext(gateway=gateway))
     except Py4JError as reason:
         raise _not_started(log) from reason
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGINT, before)  # PySpark's handler asks Java in the middle of an answer of Java's.
-    session = SparkSession(context)
+    finally:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, before)  # PySpark's handler asks Java in the middle of an answer of Java's.
     try:
         yield session
     finally:
@@ -151,5 +154,11 @@ def _trust(connection: Connection, java: Path, work: Path, environ: Mapping[str,
 
 
 def _not_started(log: Path) -> NoSpark:
-    said = log.read_text(errors="replace")[-_LOG_CHARACTERS:].strip()
+    text = log.read_text(errors="replace")
+    if _NO_MASTER in text:
+        return NoSpark(
+            "Spark's master does not answer, or gave no executor",
+            f"Look at --master, and whether that cluster runs. Spark's log is {log}.",
+        )
+    said = text[-_LOG_CHARACTERS:].strip()
     return NoSpark(f"Spark did not start. The end of {log}:\n{said}", "Look at --master, --driver-memory and --conf.")
