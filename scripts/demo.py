@@ -183,7 +183,7 @@ def say_what_next(demo: Demo) -> None:
     print(f"""
 The server runs at {demo.endpoint}. What to try next:
 
-    export PATH="$PWD/.venv/bin:$PATH" LAKESHARE_CONFIG_DIR={folder}/config
+    export PATH="{ROOT}/.venv/bin:$PATH" LAKESHARE_CONFIG_DIR="{demo.folder}/config"
 
     lakeshare tree --files demo/testdelta                       what Spark wrote
     lakeshare table share info demo/test                        what is shared
@@ -207,7 +207,10 @@ def clean(folder: Path) -> None:
     demo = remembered(folder)
     if demo is None and folder.exists():
         fail(f"{shown(folder)} was not made by the demo: it has no demo.json")
-    if demo and demo.is_running():
+    if demo is None:
+        step(f"there is no {shown(folder)}: nothing to clean up")
+        return
+    if demo.is_running():
         step("stopping the server")
         os.kill(demo.pid, signal.SIGTERM)
         deadline = time.monotonic() + STOP_SECONDS

@@ -73,6 +73,13 @@ def test_the_demo_tours_and_is_quick_again(repository: Path, cache: Path, folder
     assert (folder / "demo.json").stat().st_mode & 0o077 == 0
 
 
+def test_nothing_is_installed_to_clean_up_nothing(repository: Path, cache: Path, tmp_path: Path):
+    """Where the demo never ran, --clean says so at once, and again does no harm."""
+    shutil.copytree(repository / "scripts", tmp_path / "scripts")
+    assert "nothing to clean up" in run(["scripts/demo", "--clean"], tmp_path, cache)
+    assert [path.name for path in tmp_path.iterdir()] == ["scripts"]
+
+
 @pytest.mark.long
 def test_the_demo_works_from_a_fresh_clone(repository: Path, cache: Path, tmp_path: Path, port: int):
     """A clone with nothing beside it sets itself up and tours."""
