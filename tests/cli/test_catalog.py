@@ -246,6 +246,7 @@ def test_maintenance_is_run_and_reported(quick: Typed, orders: str):
         (("maintenance", "info", "lake/w/n"), 2, "--namespace"),
         (("config", "lake", "w"), 2, "--spark"),
         (("config", "lake", "w", "--spark", "--name", "a-b"), 2, "no name for a catalog"),
+        (("rename", "lake/w/n/t", "n/t2"), 2, "%2F"),
     ],
 )
 def test_what_is_typed_wrongly_is_told_with_the_next_step(

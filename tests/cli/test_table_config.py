@@ -98,6 +98,13 @@ def test_trino_is_told_as_its_version_spells_it(version: int, has: list[str], ha
     assert "s3.aws-secret-key=sec\\\\ret'" in lines
 
 
+def test_a_trino_that_cannot_sign_is_refused(quick: Typed, warehouse: str):
+    """A configuration that cannot work is not printed."""
+    config = ("table", "config", "lake", warehouse, "--trino", "--engine-version")
+    assert "471 or newer" in quick(*config, "470", code=2).err
+    assert quick(*config, "471").out
+
+
 def test_secrets_can_be_left_out(lake: Cli, quick: Typed, warehouse: str):
     """With --no-secrets neither the key nor its secret is printed."""
     del lake

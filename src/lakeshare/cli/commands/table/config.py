@@ -77,6 +77,9 @@ def _text(engine: str, access: engines.Access, version: str) -> str:
         case "trino":
             if version and not version.isdigit():
                 raise Misused(f"Trino {version} is not known", "Its versions are numbers, such as 476.")
+            if version and int(version) < engines.TRINO_SIGV4_SINCE:
+                step = f"Take {engines.TRINO_SIGV4_SINCE} or newer."
+                raise Misused(f"Trino {version} cannot sign what it asks the catalog for", step)
             return engines.trino(access, int(version or engines.TRINO))
         case "pyiceberg":
             return engines.pyiceberg(access)
