@@ -76,6 +76,25 @@ def test_keys_and_servers_are_tried_before_spark(cli: Cli, live_server: LiveServ
 
 
 @pytest.mark.spark
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (("--master", "somewhere"), "Master must either be yarn or start with spark, k8s, or local"),
+        (("--driver-memory", "lots"), "Invalid maximum heap size: -Xmxlots"),
+    ],
+)
+def test_a_spark_that_cannot_start_is_told_in_a_line(
+    cli: Cli, bucket: str, java: Path, flags: tuple[str, str], said: str
+):
+    """What Spark's log says of the cause is told, and where that log is."""
+    cli.environment |= {"JAVA_HOME": str(java), "PATH": os.environ["PATH"]}
+    told = cli("pipeline", "ingest", "a.csv", f"lake/{bucket}/t", *flags, code=1).err
+    assert said in told
+    assert "spark.log" in told
+    assert len(told.splitlines()) == 2
+
+
+@pytest.mark.spark
 @pytest.mark.timeout(900)
 def test_a_job_from_end_to_end_over_tls(
     cli: Cli, live_tls_server: LiveServer, bucket_names: Callable[[str], str], java: Path

@@ -1,6 +1,6 @@
 """The jars that Spark needs besides its own, each pinned by its hash, and how they come to this machine.
 
-They are few and small on purpose (123 MB where everything that they name would be 832): S3A runs on the AWS SDK
+They are few and small on purpose (129 MB where everything that they name would be 832): S3A runs on the AWS SDK
 inside iceberg-aws-bundle, with the three parts of it that the bundle lacks. Ivy, which PySpark brings, fetches exactly
 these; so a mirror is a matter of Ivy's settings, and a machine without a network is given the folder.
 """
@@ -26,7 +26,7 @@ IVY_SETTINGS = "LAKESHARE_IVY_SETTINGS"
 """The variable that names a file of Ivy's settings, for a mirror."""
 FETCH_SECONDS = 900
 _CHUNK_BYTES = 1024**2
-_LOG_CHARACTERS = 1500
+_LOG_CHARACTERS = 700
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,9 +187,9 @@ def _not_fetched(jar: Jar, path: Path, log: str) -> NoSpark:
             "Something between this machine and the Maven repository changes files. Put the jar into "
             f"{path.parents[2]} by hand.",
         )
-    said = "\n".join(line.strip() for line in log.splitlines() if line.strip().strip(".:-|"))[-_LOG_CHARACTERS:]
+    said = "; ".join(line.strip() for line in log.splitlines() if line.strip().strip(".:-|"))[-_LOG_CHARACTERS:]
     return NoSpark(
-        f"{jar.file} could not be fetched. Ivy said:\n{said}",
+        f"{jar.file} could not be fetched. Ivy said: {said}",
         f"Without a way to Maven's central repository: set {IVY_SETTINGS} to a file of Ivy's settings that names your "
         f"mirror, or put the jars into {path.parents[2]} by hand; docs/pipeline.md lists them.",
     )

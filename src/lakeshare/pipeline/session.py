@@ -3,6 +3,7 @@
 import importlib.util
 import logging
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -23,7 +24,8 @@ from lakeshare.pipeline.trust import machine_bundle, write_trust
 
 LOG_NAME = "spark.log"
 STOP_SECONDS = 30
-_LOG_CHARACTERS = 2000
+_LOG_CHARACTERS = 400
+_ERROR = re.compile(r"Exception|Error\b|ERROR|[Ii]nvalid|[Uu]nrecognized")
 _NO_MASTER = "All masters are unresponsive"
 """What Spark writes where a standalone master cannot be reached."""
 
@@ -160,5 +162,13 @@ def _not_started(log: Path) -> NoSpark:
             "Spark's master does not answer, or gave no executor",
             f"Look at --master, and whether that cluster runs. Spark's log is {log}.",
         )
-    said = text[-_LOG_CHARACTERS:].strip()
-    return NoSpark(f"Spark did not start. The end of {log}:\n{said}", "Look at --master, --driver-memory and --conf.")
+    return NoSpark(
+        f"Spark did not start: {_cause(text)}", f"Look at --master, --driver-memory and --conf. Spark's log is {log}."
+    )
+
+
+def _cause(text: str) -> str:
+    """Return the lines of a log that say why: the first two that name an error, or the last there is."""
+    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith("at ")]
+    named = [line for line in lines if _ERROR.search(line)]
+    return " ".join(named[:2] or lines[-1:] or ["it said nothing"])[:_LOG_CHARACTERS]
