@@ -139,14 +139,15 @@ def start(folder: Path, port: int | None) -> Demo:
         demo = Demo(folder, port, "demo-" + secrets.token_hex(4), secrets.token_urlsafe(24))
     step(f"starting a server on {shown(folder)}/data, port {port}")
     demo.port = port
-    server = launch(demo)
-    demo.pid = server.pid
+    process = launch(demo)
+    demo.pid = process.pid
     demo.remember()
-    return await_ready(demo, lambda: server.poll() is None)
+    # A process that has just been started has no command line yet by which it could be known.
+    return await_ready(demo, lambda: process.poll() is None)
 
 
-def launch(demo: Demo) -> "subprocess.Popen[bytes]":
-    """Start the server in the background."""
+def launch(demo: Demo) -> subprocess.Popen[bytes]:
+    """Start the server in the background and return its process."""
     command = [Path(sys.executable).with_name("lakeshare"), "server", demo.folder / "data"]
     others = {name: value for name, value in os.environ.items() if not name.startswith(("LAKESHARE_", "MINIO_"))}
     environment = others | {"LAKESHARE_ROOT_USER": demo.access_key, "LAKESHARE_ROOT_PASSWORD": demo.secret_key}
@@ -163,13 +164,10 @@ def is_taken(port: int) -> bool:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
-def await_ready(demo: Demo, is_alive: Callable[[], bool]) -> Demo:
-    """Wait until the server answers.
-
-    Whether one that was just started is alive is asked of the process itself: the words it runs by are empty at first.
-    """
+def await_ready(demo: Demo, is_running: Callable[[], bool]) -> Demo:
+    """Wait until the server answers, for as long as it runs."""
     deadline = time.monotonic() + START_SECONDS
-    while time.monotonic() < deadline and is_alive():
+    while time.monotonic() < deadline and is_running():
         if demo.is_ready():
             return demo
         time.sleep(0.1)

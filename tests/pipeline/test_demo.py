@@ -1,5 +1,6 @@
 """scripts/demo: the whole tour on a folder of its own, again when nothing changed, and cleaned away."""
 
+import importlib
 import json
 import os
 import shutil
@@ -78,6 +79,28 @@ def test_nothing_is_installed_to_clean_up_nothing(repository: Path, cache: Path,
     shutil.copytree(repository / "scripts", tmp_path / "scripts")
     assert "nothing to clean up" in run(["scripts/demo", "--clean"], tmp_path, cache)
     assert [path.name for path in tmp_path.iterdir()] == ["scripts"]
+
+
+def test_a_server_that_has_no_command_line_yet_is_waited_for(
+    repository: Path, tmp_path: Path, port: int, monkeypatch: pytest.MonkeyPatch
+):
+    """What was just started is known by its process: on a busy machine its command line is empty for a moment."""
+    monkeypatch.syspath_prepend(str(repository / "scripts"))
+    demo = importlib.import_module("demo")
+    launch, started = demo.launch, []
+
+    def launched(wanted: object) -> object:
+        started.append(launch(wanted))
+        return started[-1]
+
+    monkeypatch.setattr(demo, "launch", launched)
+    monkeypatch.setattr(demo.Demo, "is_running", lambda _: False)
+    try:
+        assert demo.start(tmp_path, port).is_ready()
+    finally:
+        for process in started:
+            process.terminate()
+            process.wait(PATIENCE_SECONDS)
 
 
 @pytest.mark.long
