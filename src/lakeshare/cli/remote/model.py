@@ -121,9 +121,10 @@ def _text(value: str) -> str:
             return value.encode("latin-1").decode()
         except UnicodeError:
             return value
+    from email.errors import HeaderParseError  # noqa: PLC0415 - seldom
     from email.header import decode_header, make_header  # noqa: PLC0415 - seldom
 
     try:
         return str(make_header(decode_header(value)))
-    except (ValueError, LookupError):
+    except (HeaderParseError, ValueError, LookupError):
         return value

@@ -1,7 +1,6 @@
 """Checksums as S3 names them: their sizes, and how those of parts become one of the whole."""
 
 import base64
-import binascii
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,7 +29,7 @@ def digest_of(name: str, algorithm: str, text: str) -> bytes:
     """Read a base64 digest of the right length."""
     try:
         raw = base64.b64decode(text, validate=True)
-    except binascii.Error:
+    except ValueError:  # binascii's own is one, and text that is not ASCII raises a plain one
         raise InvalidDigest(name) from None
     if len(raw) != (16 if algorithm == "MD5" else DIGEST_BYTES[algorithm]):
         raise InvalidDigest(name)

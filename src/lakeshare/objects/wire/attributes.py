@@ -7,7 +7,7 @@ from lakeshare.objects.errors import InvalidArgument
 from lakeshare.objects.operations.read import ObjectCall
 from lakeshare.objects.room import Room
 from lakeshare.objects.wire import xml
-from lakeshare.objects.wire.call import Call
+from lakeshare.objects.wire.call import SIZE_LIMIT, Call, whole_number
 from lakeshare.objects.wire.read import http_date, version_of
 from lakeshare.objects.wire.write import version_header, xml_response
 from lakeshare.storage.port import LATEST, ObjectInfo, VersionRef
@@ -38,9 +38,10 @@ def decode(call: Call) -> AttributesCall:
         call.headers.get("x-amz-part-number-marker", "0"),
         call.headers.get("x-amz-max-parts", str(_PAGE_LIMIT)),
     )
-    if not (after.isascii() and after.isdigit() and limit.isascii() and limit.isdigit()):
+    first, most = whole_number(after, SIZE_LIMIT), whole_number(limit, SIZE_LIMIT)
+    if first is None or most is None:
         raise InvalidArgument("x-amz-max-parts", limit, "it must be a whole number")
-    return AttributesCall(call.bucket, call.key, action, ref, wanted, int(after[:8]), min(int(limit[:8]), _PAGE_LIMIT))
+    return AttributesCall(call.bucket, call.key, action, ref, wanted, first, min(most, _PAGE_LIMIT))
 
 
 def encode(_room: Room, call: AttributesCall, info: ObjectInfo) -> Response:

@@ -1,5 +1,6 @@
 """Buckets on the wire: list, create, find, delete, location."""
 
+import re
 from collections.abc import Sequence
 
 from lakeshare.http.response import Response
@@ -14,6 +15,8 @@ from lakeshare.storage.port import Bucket
 
 _LIMIT = 10_000
 _LOCATION_LIMIT = 63
+_LOCATION = re.compile(rf"[A-Za-z0-9_-]{{0,{_LOCATION_LIMIT}}}\Z")
+"""Names of regions: they come back in a header."""
 
 
 def decode_list(call: Call) -> ListBuckets:
@@ -57,7 +60,7 @@ def _location(document: bytes) -> str:
     if not document.strip():
         return ""
     text = xml.child_text(xml.parse(document, "CreateBucketConfiguration"), "LocationConstraint") or ""
-    if len(text) > _LOCATION_LIMIT or (not text.replace("-", "").replace("_", "").isalnum() and text):
+    if not _LOCATION.match(text):
         raise InvalidLocation(text[:_LOCATION_LIMIT])
     return text
 

@@ -13,6 +13,9 @@ from lakeshare.objects.model.names import object_key
 PARAM_LIMIT = 100
 """No S3 request has nearly so many query parameters."""
 
+SIZE_LIMIT = 2**63 - 1
+"""Largest size that can be told of an object: far more than S3 stores, and what an index holds."""
+
 REPEATED_LIMIT = 128
 """Longest word of a query that is looked for among those decoded before: a presigned URL's credential is shorter."""
 
@@ -44,6 +47,14 @@ def decode_text(text: str) -> str:
         return unquote_to_bytes(text).decode() if "%" in text or not text.isascii() else text
     except UnicodeDecodeError:
         raise InvalidUri("it is not UTF-8") from None
+
+
+def whole_number(text: str, high: int) -> int | None:
+    """Read a whole number from 0 to `high`; None for any other text, of however many digits."""
+    digits = text.lstrip("0") or text[:1]
+    if not text.isascii() or not text.isdigit() or len(digits) > len(str(high)):
+        return None
+    return number if (number := int(digits)) <= high else None
 
 
 def target_of(request: Request, domains: tuple[str, ...]) -> Target:

@@ -11,7 +11,7 @@ from lakeshare.objects.model.names import object_key
 from lakeshare.objects.operations.delete import DeleteObjects
 from lakeshare.objects.room import Room
 from lakeshare.objects.wire import xml
-from lakeshare.objects.wire.call import Call
+from lakeshare.objects.wire.call import SIZE_LIMIT, Call, whole_number
 from lakeshare.objects.wire.faults import fault_of, message_of
 from lakeshare.objects.wire.headers import date_seconds, write_condition
 from lakeshare.objects.wire.read import version_of
@@ -36,9 +36,9 @@ def decode_one(call: Call) -> DeleteObjects:
 def _size(text: str | None) -> int | None:
     if text is None:
         return None
-    if not text.isascii() or not text.isdigit():
+    if (size := whole_number(text, SIZE_LIMIT)) is None:
         raise InvalidArgument("x-amz-if-match-size", text, "it must be a whole number")
-    return int(text[:20])
+    return size
 
 
 def _time(text: str | None) -> int | None:

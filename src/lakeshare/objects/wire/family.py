@@ -19,6 +19,7 @@ from lakeshare.objects.wire import routes
 from lakeshare.objects.wire.body import body_of, document_of
 from lakeshare.objects.wire.call import Call, Target, params_of, target_of
 from lakeshare.objects.wire.faults import encode_fault, fault_of
+from lakeshare.objects.wire.headers import with_hoisted
 from lakeshare.objects.wire.routes import Operation, Route, Takes
 from lakeshare.storage.errors import BucketExists, NoSuchKey
 from lakeshare.storage.port import Bucket
@@ -54,7 +55,7 @@ class S3Match:
         self.admission = admission
         verified, headers, document, owner = admission.verified, self.request.headers, b"", ""
         if verified is not None and verified.hoisted:  # a presigned URL may carry headers as parameters
-            headers = {**verified.hoisted, **headers}
+            headers = with_hoisted(headers, verified.hoisted)
         if "x-amz-expected-bucket-owner" in headers:
             _check_owner(self.room, headers["x-amz-expected-bucket-owner"])
         if self.route.takes is Takes.DOCUMENT:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from email.errors import HeaderParseError
 from email.header import decode_header, make_header
 from email.utils import parsedate_to_datetime
 from urllib.parse import parse_qsl, unquote_to_bytes
@@ -37,6 +38,16 @@ _CLASSES = frozenset({"STANDARD"})
 _READ_CONDITIONS = frozenset({"if-match", "if-none-match", "if-modified-since", "if-unmodified-since"})
 _CHUNKED = re.compile(r"\s*aws-chunked\s*(,\s*|\Z)", re.IGNORECASE)
 _WORD = re.compile(r"=\?[^?]+\?[bBqQ]\?[^?]*\?=")
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+_TOKEN = re.compile(r"[a-z0-9!#$%&'*+\-.^_`|~]+\Z")
+
+
+def with_hoisted(headers: Mapping[str, str], hoisted: Mapping[str, str]) -> Mapping[str, str]:
+    """Add the headers that a presigned URL carries as parameters, where they could have been sent as headers."""
+    for name, value in hoisted.items():
+        if not _TOKEN.match(name) or _CONTROL.search(value):
+            raise InvalidArgument(name[:64], value, "it cannot be a header's name or value")
+    return {**hoisted, **headers}
 
 
 def refuse_unoffered(headers: Mapping[str, str]) -> None:
@@ -95,12 +106,17 @@ def _metadata_text(value: str) -> str:
             return value.encode("latin-1").decode()
         except UnicodeDecodeError:
             return value
-    if _WORD.search(value):
-        try:
-            return str(make_header(decode_header(value)))
-        except (ValueError, LookupError):
-            return value
-    return value
+    return _decoded_words(value) if _WORD.search(value) else value
+
+
+def _decoded_words(value: str) -> str:
+    """Decode encoded words, unless what they hold could not be written again: then the words themselves are kept."""
+    try:
+        text = str(make_header(decode_header(value)))
+        text.encode()
+    except (HeaderParseError, ValueError, LookupError):
+        return value
+    return value if _CONTROL.search(text) else text
 
 
 def tags_of(headers: Mapping[str, str]) -> Tags:

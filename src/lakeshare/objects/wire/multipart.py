@@ -10,7 +10,7 @@ from lakeshare.objects.operations.listing import ListUploads
 from lakeshare.objects.operations.multipart import CompleteUpload, CopyPart, CreateUpload, UploadCall
 from lakeshare.objects.room import Room
 from lakeshare.objects.wire import xml
-from lakeshare.objects.wire.call import Call
+from lakeshare.objects.wire.call import SIZE_LIMIT, Call, whole_number
 from lakeshare.objects.wire.headers import (
     checksum_algorithm,
     checksum_header,
@@ -61,11 +61,11 @@ def decode_part(call: Call) -> UploadCall:
 
 def _part_number(call: Call) -> int:
     text = call.params.get("partNumber", "")
-    if not text.isascii() or not text.isdigit() or not 1 <= int(text[:8]) <= PART_LIMIT:
+    if not (number := whole_number(text, PART_LIMIT)):
         raise InvalidArgument(
             "partNumber", text, f"part number must be an integer between 1 and {PART_LIMIT}, inclusive"
         )
-    return int(text)
+    return number
 
 
 def _upload_call(call: Call, action: str, part: int = 0, limit: int = _PAGE_LIMIT) -> UploadCall:
@@ -102,9 +102,10 @@ def decode_complete(call: Call) -> CompleteUpload:
     items = xml.children(xml.parse(call.document, "CompleteMultipartUpload"), "Part")
     if not items or len(items) > PART_LIMIT:
         raise MalformedXml(f"it must list 1 to {PART_LIMIT} parts")
-    size = call.headers.get("x-amz-mp-object-size")
-    if size is not None and not (size.isascii() and size.isdigit()):
-        raise InvalidArgument("x-amz-mp-object-size", size, "it must be a whole number")
+    told = call.headers.get("x-amz-mp-object-size")
+    size = None if told is None else whole_number(told, SIZE_LIMIT)
+    if told is not None and size is None:
+        raise InvalidArgument("x-amz-mp-object-size", told, "it must be a whole number")
     return CompleteUpload(
         call.bucket,
         call.key,
@@ -112,16 +113,17 @@ def decode_complete(call: Call) -> CompleteUpload:
         tuple(_named_part(item) for item in items),
         write_condition(call.headers),
         _expected(call),
-        int(size) if size else None,
+        size,
     )
 
 
 def _named_part(item: Element) -> NamedPart:
-    number, etag = xml.child_text(item, "PartNumber"), xml.child_text(item, "ETag")
-    if not number or not etag or not number.isascii() or not number.isdigit() or not 1 <= int(number[:8]) <= PART_LIMIT:
+    number = whole_number(xml.child_text(item, "PartNumber") or "", PART_LIMIT)
+    etag = xml.child_text(item, "ETag")
+    if not number or not etag:
         raise MalformedXml("a part needs a PartNumber and an ETag")
     texts = ((name, xml.child_text(item, f"Checksum{name}")) for name in DIGEST_BYTES)
-    return NamedPart(int(number), etag.strip('"'), tuple((name, text) for name, text in texts if text))
+    return NamedPart(number, etag.strip('"'), tuple((name, text) for name, text in texts if text))
 
 
 def _expected(call: Call) -> Checksum | None:

@@ -1,7 +1,7 @@
 """GET and HEAD of an object."""
 
 import re
-from email.header import Header
+from base64 import b64encode
 from email.utils import formatdate
 from functools import lru_cache
 
@@ -126,5 +126,5 @@ def http_date(seconds: int) -> str:
 
 
 def header_text(value: str) -> str:
-    """Write text into a header, as an encoded word where it is not ASCII (RFC 2047)."""
-    return value if value.isascii() else Header(value, "utf-8", maxlinelen=10_000).encode()
+    """Write text into a header, as one encoded word where it is not ASCII (RFC 2047), whatever lines it would break."""
+    return value if value.isascii() else f"=?UTF-8?B?{b64encode(value.encode()).decode()}?="
