@@ -35,8 +35,8 @@ def body_of(request: Request, verified: Verified | None) -> Body:
     named = _named_digests(headers)
     trailer, algorithm = _trailer(payload)
     declared = [*named.values()]
-    if "content-md5" in headers:
-        declared.append(Declared("Content-MD5", "MD5", digest_of("Content-MD5", "MD5", headers["content-md5"])))
+    if (md5 := headers.get("content-md5", verified.hoisted.get("content-md5") if verified else None)) is not None:
+        declared.append(Declared("Content-MD5", "MD5", digest_of("Content-MD5", "MD5", md5)))
     if payload.sha256 is not None:
         declared.append(Declared(SIGNED_SHA256, "SHA256", bytes.fromhex(payload.sha256)))
     if algorithm is None:

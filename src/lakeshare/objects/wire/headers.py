@@ -190,7 +190,9 @@ def _iso_seconds(text: str) -> int | None:
 
 def copy_source(headers: Mapping[str, str]) -> Source:
     """Read x-amz-copy-source: `bucket/key`, percent-encoded, with a leading slash and `?versionId=` or without."""
-    text = headers["x-amz-copy-source"]
+    text = headers.get("x-amz-copy-source")
+    if text is None:
+        raise InvalidRequest("x-amz-copy-source may be a parameter only of a presigned URL: send it as a header")
     path, _, version = text.partition("?versionId=")
     try:
         decoded = unquote_to_bytes(path.encode("latin-1")).decode()

@@ -24,6 +24,9 @@ from lakeshare.objects.wire import tagging as tagging_wire
 from lakeshare.objects.wire import write as write_wire
 from lakeshare.objects.wire.call import Call, Target
 
+COPY_SOURCE = "x-amz-copy-source"
+"""The header of a copy, which a presigned URL may have as a parameter."""
+
 COPY = "+copy"
 """What is put after a marker when the request has a copy source."""
 
@@ -229,7 +232,7 @@ _UNOFFERED = frozenset(
 def find(method: str, target: Target, params: Mapping[str, str], headers: Mapping[str, str]) -> Route:
     """Return the route of a request, or refuse it by name."""
     marker, scope = _marker(params) if params else "", target.scope
-    copies = method == "PUT" and "x-amz-copy-source" in headers
+    copies = method == "PUT" and (COPY_SOURCE in headers or any(name.lower() == COPY_SOURCE for name in params))
     if copies and (route := _TABLE.get((method, scope, marker + COPY))) is not None:
         return route
     if (route := _TABLE.get((method, scope, marker))) is not None:
