@@ -126,3 +126,21 @@ def test_an_md5_in_a_presigned_url_is_held(live_server, raw, bucket):
     assert raw.send_as_is("PUT", url, b"other", {}).code == "BadDigest"
     assert raw.send("HEAD", f"/{bucket}/k").status == 404
     assert raw.send_as_is("PUT", url, b"test", {}).status == 200
+
+
+@pytest.mark.parametrize(
+    "content_type", ["text/html", "Text/HTML; charset=utf-8", "image/SVG+xml", "application/rss+xml", "text/JavaScript"]
+)
+def test_a_browser_runs_no_object(live_server, raw, bucket, content_type):
+    """Whatever the case of its type, an active object is a download; who insists on showing it gets a sandbox."""
+    path = f"/{bucket}/page"
+    raw.send("PUT", path, b"<script>", {"content-type": content_type})
+    assert raw.send("GET", path).headers["content-disposition"] == "attachment"
+    inline = presigned(live_server, "GET", path, params={"response-content-disposition": "inline"})
+    assert raw.send_as_is("GET", inline, b"", {}).headers["content-security-policy"] == "sandbox"
+    raw.send("PUT", path, b"<script>", {"content-type": content_type, "content-disposition": "inline"})
+    assert raw.send("GET", path).headers["content-security-policy"] == "sandbox"
+    raw.send("PUT", path, b"<script>", {"content-type": "text/plain"})
+    assert not {"content-disposition", "content-security-policy"} & raw.send("GET", path).headers.keys()
+    named = presigned(live_server, "GET", path, params={"response-content-type": content_type})
+    assert raw.send_as_is("GET", named, b"", {}).headers["content-disposition"] == "attachment"

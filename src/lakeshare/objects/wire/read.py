@@ -25,15 +25,14 @@ _OVERRIDES = {
     "response-content-encoding": "content-encoding",
 }
 _PARAMS = frozenset({"partNumber", "versionId", PIN_PARAM, *_OVERRIDES})
-_ACTIVE_TYPES = (
-    "text/html",
-    "image/svg",
-    "application/xhtml",
-    "text/xml",
-    "application/xml",
-    "application/javascript",
-    "text/javascript",
+_ACTIVE = re.compile(
+    r"\s*(?:text/(?:html|xml|xsl)|application/xml|image/svg|multipart/x-mixed-replace|[^;,]*(?:\+xml|(?:java|ecma)script))",
+    re.IGNORECASE,
 )
+"""Types that a browser would run, with the rights of every page of this server."""
+
+_TYPE_LIMIT = 256
+"""Longest type that is looked at, in characters, and kept with what was found."""
 
 
 def decode(call: Call) -> ReadObject:
@@ -83,8 +82,7 @@ def encode(_room: Room, call: ReadObject, reading: Reading) -> Response:
     if call.with_checksum and info.checksum and (checksum := _checksum_of(call, reading)):
         headers += [checksum_header(checksum)[0], ("x-amz-checksum-type", info.checksum.kind.value)]
     if call.overrides:
-        named = {name for name, _ in call.overrides}
-        headers = [pair for pair in headers if pair[0] not in named] + list(call.overrides)
+        headers = _overridden(headers, call.overrides)
     return Response(206 if reading.partial else 200, headers, reading.spans)
 
 
@@ -114,9 +112,34 @@ def object_headers(info: ObjectInfo) -> list[tuple[str, str]]:
         headers.append(("x-amz-tagging-count", str(len(info.tags))))
     if info.version != "null":
         headers.append(("x-amz-version-id", info.version))
-    if facts.content_type.startswith(_ACTIVE_TYPES) and "content-disposition" not in facts.headers:
-        headers.append(("content-disposition", "attachment"))
+    if is_active(facts.content_type):
+        headers += _defused(facts.headers.get("content-disposition"))
     return headers
+
+
+def is_active(content_type: str) -> bool:
+    """Say whether a browser would run what has that type; one of unlikely length is taken for active."""
+    return len(content_type) > _TYPE_LIMIT or _matches_active(content_type)
+
+
+@lru_cache(maxsize=1024)
+def _matches_active(content_type: str) -> bool:
+    return _ACTIVE.match(content_type) is not None
+
+
+def _defused(disposition: str | None) -> list[tuple[str, str]]:
+    """Return what keeps a browser from running an object: a download, or where another is asked for a sandbox."""
+    if disposition is None:
+        return [("content-disposition", "attachment")]
+    attached = disposition.lstrip().lower().startswith("attachment")
+    return [] if attached else [("content-security-policy", "sandbox")]
+
+
+def _overridden(headers: list[tuple[str, str]], overrides: tuple[tuple[str, str], ...]) -> list[tuple[str, str]]:
+    named = {"content-security-policy", *(name for name, _ in overrides)}
+    kept = [pair for pair in headers if pair[0] not in named] + list(overrides)
+    told = dict(kept)
+    return kept + _defused(told.get("content-disposition")) if is_active(told["content-type"]) else kept
 
 
 @lru_cache(maxsize=4096)
