@@ -63,7 +63,7 @@ def test_a_condition_has_exactly_one_winner(live_server, raw, bucket, verb, cond
 
 
 def test_a_conditional_delete_has_one_winner(live_server, raw, bucket):
-    """Racing If-Match deletes and puts never both win on one ETag."""
+    """Of racing If-Match deletes and puts on one ETag exactly one wins."""
     path = f"/{bucket}/contested"
     etag = raw.send("PUT", path, b"first").headers["etag"]
 
@@ -73,9 +73,28 @@ def test_a_conditional_delete_has_one_winner(live_server, raw, bucket):
         return client.send("PUT", path, b"other", {"if-match": etag}).status
 
     outcomes = race(live_server, work)
-    assert outcomes[::2].count(200) <= 1
+    assert len([status for status in outcomes if status in (200, 204)]) == 1
     present = raw.send("HEAD", path).status == 200
     assert present == (outcomes[::2].count(200) == 1)
+
+
+@pytest.mark.parametrize("etag", [None, "*"])
+def test_of_racing_deletes_one_has_removed_the_object(live_server, raw, bucket, etag):
+    """A delete that names an ETag, or any, tells whether it was the one: the others find nothing."""
+    path = f"/{bucket}/contested"
+    named = etag or raw.send("PUT", path, b"first").headers["etag"]
+    raw.send("PUT", path, b"first")
+    outcomes = race(live_server, lambda client, _: client.send("DELETE", path, headers={"if-match": named}).status)
+    assert sorted(outcomes) == [204] + [404] * (RACERS - 1)
+    assert raw.send("DELETE", path).status == 204
+
+
+def test_a_bulk_delete_tells_which_etag_was_there(raw, bucket):
+    """A key of a bulk delete that names an ETag and is gone is an error of its own; others are not."""
+    items = "<Object><Key>a</Key><ETag>x</ETag></Object><Object><Key>b</Key></Object>"
+    answer = raw.send("POST", f"/{bucket}?delete", f"<Delete>{items}</Delete>".encode())
+    assert (answer.status, answer.code) == (200, "NoSuchKey")
+    assert "<Deleted><Key>b</Key>" in answer.body.decode()
 
 
 def test_if_match_on_nothing_is_a_missing_key(raw, bucket):

@@ -38,6 +38,15 @@ def check_condition(bucket: str, key: str, condition: Condition, current: Conten
         raise ConditionFailed(bucket, key, "modified")
 
 
+def check_delete(bucket: str, key: str, condition: Condition, current: Content | None) -> None:
+    """Raise ConditionFailed or NoSuchKey unless the key may be removed.
+
+    What is not there meets every condition but an ETag: of racing deletes that name one, one alone has removed it.
+    """
+    if current is not None or condition.etag is not None:
+        check_condition(bucket, key, condition, current)
+
+
 def check_put(put: Put, current: Content | None, written: Content) -> bool:
     """Raise unless the write may be published; True if it is there already and nothing need be written."""
     check_condition(put.bucket, put.key, put.condition, current)

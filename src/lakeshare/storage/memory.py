@@ -21,7 +21,7 @@ from lakeshare.storage.hashing import Digests, crc64nvme, full_object
 from lakeshare.storage.ids import new_pin, new_upload_id
 from lakeshare.storage.keys import Roll, Start, start_of
 from lakeshare.storage.laws import Content as Written
-from lakeshare.storage.laws import check_condition, check_put, next_time
+from lakeshare.storage.laws import check_delete, check_put, next_time
 from lakeshare.storage.memory_buckets import HeldBucket, HeldUpload, HeldVersion, MemoryContent, MemoryStaging
 from lakeshare.storage.port import (
     LATEST,
@@ -316,13 +316,13 @@ class MemoryStore:
         return info
 
     def _delete(self, bucket: str, held: HeldBucket, delete: Delete) -> Deleted | Exception:
-        current = held.latest.get(delete.key)
-        if current is None or delete.version not in {None, NULL_VERSION}:
-            return Deleted(delete.key, existed=False, version=delete.version)
+        current = held.latest.get(delete.key) if delete.version in {None, NULL_VERSION} else None
         try:
-            check_condition(bucket, delete.key, delete.condition, current.written)
-        except ConditionFailed as failed:
+            check_delete(bucket, delete.key, delete.condition, None if current is None else current.written)
+        except (ConditionFailed, NoSuchKey) as failed:
             return failed
+        if current is None:
+            return Deleted(delete.key, existed=False, version=delete.version)
         held.retire(delete.key, self._clock_ns())
         return Deleted(delete.key, existed=True, version=delete.version)
 

@@ -114,7 +114,7 @@ class Condition:
     """What must hold of the key when a write is published. `etag` may be `*`: any object will do.
 
     `other_than` is an ETag that the key must not have. `size` and `modified_at` (whole seconds since 1970) serve
-    deletes. A delete of what is not there never fails.
+    deletes. A delete of what is not there fails only where it names an `etag`.
     """
 
     absent: bool = False
@@ -382,7 +382,10 @@ class ObjectStore(Protocol):
         ...
 
     async def delete(self, bucket: str, deletes: Sequence[Delete]) -> Sequence[Deleted | Exception]:
-        """Remove keys in one transaction, each on its own: a failed condition stands in its place in the answer."""
+        """Remove keys in one transaction, each on its own: what failed stands in its place in the answer.
+
+        That is ConditionFailed, or NoSuchKey where an etag is asked for and nothing is there.
+        """
         ...
 
     async def set_tags(self, bucket: str, key: str, ref: VersionRef, tags: Tags) -> ObjectInfo:

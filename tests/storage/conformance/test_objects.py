@@ -269,7 +269,7 @@ async def test_a_delete_of_another_version_leaves_the_key(world):
 
 
 async def test_a_conditional_delete_stands_alone(world):
-    """A failed condition keeps its own key and no other; what is not there satisfies any condition."""
+    """A failed condition keeps its own key and no other; what is not there meets all but an ETag."""
     one, two = await world.put("one", b"1"), await world.put("two", b"22")
     deletes = [
         Delete("one", condition=Condition(etag="0" * 32)),
@@ -277,13 +277,19 @@ async def test_a_conditional_delete_stands_alone(world):
         Delete("none", condition=Condition(etag="*")),
         Delete("one", condition=Condition(size=7)),
         Delete("one", condition=Condition(modified_at=1)),
+        Delete("none", condition=Condition(size=7, modified_at=1)),
+        Delete("two", condition=Condition(etag=two.etag)),
+        Delete("one", "v9", Condition(etag=one.etag)),
     ]
     done = await world.store.delete("b", deletes)
     assert isinstance(done[0], ConditionFailed)
     assert done[1] == Deleted("two", existed=True)
-    assert done[2] == Deleted("none", existed=False)
+    assert isinstance(done[2], NoSuchKey)
     assert isinstance(done[3], ConditionFailed)
     assert isinstance(done[4], ConditionFailed)
+    assert done[5] == Deleted("none", existed=False)
+    assert isinstance(done[6], NoSuchKey)
+    assert isinstance(done[7], NoSuchKey)
     assert await world.read("one") == b"1"
     assert one.etag == (await world.store.head("b", "one")).etag
 

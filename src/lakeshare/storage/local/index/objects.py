@@ -9,7 +9,7 @@ import orjson
 from lakeshare.sqlite.readers import first
 from lakeshare.storage.errors import ConditionFailed, NoSuchKey, NoSuchVersion
 from lakeshare.storage.ids import new_pin, parse_pin
-from lakeshare.storage.laws import Content, check_condition, check_put, next_time
+from lakeshare.storage.laws import Content, check_delete, check_put, next_time
 from lakeshare.storage.local.index import rows
 from lakeshare.storage.local.index.bucket_ids import bucket_id
 from lakeshare.storage.local.index.payloads import add_blob, add_inline, retain
@@ -186,12 +186,14 @@ def delete(cursor: apsw.Cursor, bucket: str, deletes: Sequence[Delete], now_ns: 
 
 def _delete(cursor: apsw.Cursor, bucket: str, held: int, delete: Delete, now_ns: int) -> Deleted | Exception:
     found = current(cursor, held, delete.key)
-    if found is None or delete.version not in {None, found[7] or NULL_VERSION}:
-        return Deleted(delete.key, existed=False, version=delete.version)
+    if found is not None and delete.version not in {None, found[7] or NULL_VERSION}:
+        found = None
     try:
-        check_condition(bucket, delete.key, delete.condition, content_of(found))
-    except ConditionFailed as failed:
+        check_delete(bucket, delete.key, delete.condition, None if found is None else content_of(found))
+    except (ConditionFailed, NoSuchKey) as failed:
         return failed
+    if found is None:
+        return Deleted(delete.key, existed=False, version=delete.version)
     cursor.execute(_RETIRE, (now_ns, held, delete.key))
     cursor.execute("DELETE FROM object WHERE bucket_id = ? AND key = ?", (held, delete.key))
     return Deleted(delete.key, existed=True, version=delete.version)
