@@ -104,6 +104,15 @@ def test_if_match_on_nothing_is_a_missing_key(raw, bucket):
     assert raw.send("HEAD", f"/{bucket}/none").status == 404
 
 
+@pytest.mark.parametrize("method", ["PUT", "DELETE"])
+def test_a_condition_that_is_not_offered_is_refused(raw, bucket, method):
+    """A write with If-Unmodified-Since is not done as if nothing had been asked."""
+    path, old = f"/{bucket}/k", {"if-unmodified-since": "Thu, 01 Jan 2015 00:00:00 GMT"}
+    raw.send("PUT", path, b"first")
+    assert raw.send(method, path, b"", old).code == "NotImplemented"
+    assert raw.send("GET", path).body == b"first"
+
+
 COMMIT = "t/_delta_log/00000000000000000007.json"
 
 

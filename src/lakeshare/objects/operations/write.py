@@ -1,6 +1,6 @@
 """Writing objects: put and copy."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lakeshare.identity.caller import Need
 from lakeshare.objects.errors import DeltaCommitExists, EntityTooLarge, InvalidRequest
@@ -81,16 +81,18 @@ async def copy_object(room: Room, call: CopyObject) -> ObjectInfo:
         raise InvalidRequest(
             "this copy request is illegal because it would copy an object to itself without changing its metadata"
         )
-    put = Put(
-        call.bucket,
-        call.key,
-        call.facts or source.facts,
-        source.checksum,
-        source.tags if call.tags is None else call.tags,
-        call.condition,
-        room.write_once(call.key) and (call.bucket, call.key) != (call.source.bucket, call.source.key),
-    )
     try:
-        return await room.store.copy(Copy(put, source.bucket, source.key, source.pin))
+        return await room.store.copy(Copy(_put_of(room, call, source), source.bucket, source.key, source.pin))
     except WriteOnce:
         raise DeltaCommitExists(call.bucket, call.key) from None
+
+
+def _put_of(room: Room, call: CopyObject, source: ObjectInfo) -> Put:
+    """Say what is written; a Delta commit may get new metadata if it is still the one that was read."""
+    tags = source.tags if call.tags is None else call.tags
+    condition, once = call.condition, room.write_once(call.key)
+    if once and (call.bucket, call.key) == (source.bucket, source.key):
+        once = False
+        if condition.etag in {None, "*"}:
+            condition = replace(condition, etag=source.etag)
+    return Put(call.bucket, call.key, call.facts or source.facts, source.checksum, tags, condition, once)

@@ -132,7 +132,9 @@ def tags_of(headers: Mapping[str, str]) -> Tags:
 
 
 def write_condition(headers: Mapping[str, str]) -> Condition:
-    """Read If-Match and If-None-Match of a write."""
+    """Read If-Match and If-None-Match of a write; a condition that is not offered is refused, never ignored."""
+    if "if-unmodified-since" in headers:
+        raise NotImplementedYet("If-Unmodified-Since of a write")
     none_match, match = headers.get("if-none-match"), headers.get("if-match")
     if none_match is None and match is None:
         return ALWAYS
