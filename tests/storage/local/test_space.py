@@ -11,6 +11,7 @@ from lakeshare.storage.local.fsck import check
 from lakeshare.storage.local.layout import prepare
 from lakeshare.storage.local.space import FreeSpace
 from lakeshare.storage.local.store import LocalStore
+from lakeshare.storage.port import LATEST
 
 
 @pytest.fixture
@@ -35,6 +36,31 @@ async def test_under_the_watermark_reads_and_deletes_go_on(nearly_full):
     (deleted,) = await nearly_full.delete("k")
     assert deleted.existed
     assert await nearly_full.keys() == ([], [], None)
+
+
+async def test_under_the_watermark_nothing_grows(nearly_full):
+    """What moves no bytes adds rows: copies, uploads, buckets and tags are refused; uploads can be ended."""
+    roomy = nearly_full.store.set_watermark
+    roomy(0)
+    upload = await nearly_full.begin("up")
+    part = await nearly_full.part(upload, 1, b"part")
+    info = await nearly_full.store.head("b", "k")
+    roomy(2**62)
+    for refused in (
+        nearly_full.copy("k", "other"),
+        nearly_full.store.create_bucket("c"),
+        nearly_full.store.set_tags("b", "k", LATEST, (("a", "1"),)),
+        nearly_full.begin("more"),
+        nearly_full.part(upload, 2, b"more"),
+        nearly_full.store.copy_part(upload, 2, await nearly_full.store.open("b", "k"), 0, info.size),
+        nearly_full.complete(upload, [part]),
+    ):
+        with pytest.raises(StoreFull):
+            await refused
+    await nearly_full.store.set_tags("b", "k", LATEST, ())
+    await nearly_full.store.set_document("b", "policy", b"{}")
+    await nearly_full.store.abort(upload)
+    assert await nearly_full.keys() == (["k"], [], None)
 
 
 def test_free_space_is_looked_up_once_a_second(tmp_path, monkeypatch):

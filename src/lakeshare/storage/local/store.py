@@ -90,6 +90,7 @@ class LocalStore:
 
     async def create_bucket(self, name: str, region: str = "", documents: Mapping[str, bytes] = NO_DOCUMENTS) -> Bucket:
         """Make a bucket, with its first documents."""
+        self._space.check()
         bucket = Bucket(name, time.time_ns(), region)
         return await self._commit(lambda cursor: buckets.create(cursor, bucket, documents))
 
@@ -117,7 +118,7 @@ class LocalStore:
         return self._reads.run(lambda cursor: buckets.document(cursor, bucket, name))
 
     async def set_document(self, bucket: str, name: str, value: bytes | None) -> None:
-        """Set a configuration document, or remove it."""
+        """Set a configuration document, or remove it; on a full disk too, since a policy may be what stops a writer."""
         await self._commit(lambda cursor: buckets.set_document(cursor, bucket, name, value))
 
     async def head(self, bucket: str, key: str, ref: VersionRef = LATEST) -> ObjectInfo:
@@ -154,6 +155,7 @@ class LocalStore:
 
     async def copy(self, copy: Copy) -> ObjectInfo:
         """Publish the bytes of one version under another key, moving none of them."""
+        self._space.check()
         return await self._commit(lambda cursor: objects.copy(cursor, copy, time.time_ns()))
 
     async def delete(self, bucket: str, deletes: Sequence[Delete]) -> Sequence[Deleted | Exception]:
@@ -162,6 +164,8 @@ class LocalStore:
 
     async def set_tags(self, bucket: str, key: str, ref: VersionRef, tags: Tags) -> ObjectInfo:
         """Replace the tags of one version."""
+        if tags:
+            self._space.check()
         return await self._commit(lambda cursor: objects.set_tags(cursor, bucket, key, ref, tags))
 
     async def list(self, wanted: Listing) -> Page:
@@ -174,6 +178,7 @@ class LocalStore:
 
     async def create_upload(self, upload: Upload) -> Upload:
         """Begin a multipart upload."""
+        self._space.check()
         now_ns = time.time_ns()
         made = replace(upload, id=new_upload_id(now_ns), created_at_ns=now_ns, parts=(), completed_pin=None)
         return await self._commit(lambda cursor: uploads.create(cursor, made))
@@ -197,6 +202,7 @@ class LocalStore:
 
     async def copy_part(self, upload: Upload, number: int, source: Opened, start: int, stop: int) -> Part:
         """Make a part of a stretch of an object that was just opened, moving none of its bytes."""
+        self._space.check()
         known = PartSource(source, start, stop).known(upload.algorithm)
         if known is None:
             reading = PartSource(source, start, stop)
@@ -211,6 +217,7 @@ class LocalStore:
 
     async def complete(self, upload: Upload, assembly: Assembly, put: Put) -> ObjectInfo:
         """Publish an upload as an object, moving none of its bytes."""
+        self._space.check()
         return await self._commit(lambda cursor: uploads.complete(cursor, upload, assembly, put, time.time_ns()))
 
     async def abort(self, upload: Upload) -> None:
