@@ -5,6 +5,10 @@ import stat
 import subprocess
 import time
 
+from botocore.auth import HmacV1QueryAuth
+from botocore.awsrequest import AWSRequest
+from botocore.credentials import Credentials
+
 from tests.live import clean_environment, free_port, lakeshare, running
 from tests.raw import RawClient
 
@@ -13,6 +17,13 @@ def start(data, *options, **environment):
     command = [lakeshare(), "server", str(data), "--address", f"127.0.0.1:{free_port()}", *options]
     env = clean_environment(**environment)
     return subprocess.run(command, capture_output=True, text=True, env=env, timeout=30, check=False)
+
+
+def version_2_url(server, path):
+    """Sign the path of a key for a GET, as botocore does."""
+    request = AWSRequest("GET", server.endpoint + path)
+    HmacV1QueryAuth(Credentials(server.access_key, server.secret_key), expires=60).add_auth(request)
+    return request.url.removeprefix(server.endpoint)
 
 
 def waited_for(condition, seconds=10):
@@ -83,6 +94,22 @@ def test_a_bucket_may_stand_in_the_host_name(tmp_path):
         url = f"http://hosted.s3.example.test:{server.port}/a/b"
         headers = client.signer.headers("GET", url, time.time())
         assert client.send_as_is("GET", "/a/b", b"", headers).body == b"by path"
+        client.close()
+
+
+def test_a_version_2_url_opens_one_key_under_either_style(tmp_path):
+    """Version 2 does not sign the host: a URL for `x` opens no other key when the host names the bucket."""
+    with running(tmp_path / "data", "--domains", "s3.example.test") as server:
+        client = RawClient.of(server)
+        client.send("PUT", "/hosted")
+        client.send("PUT", "/hosted/x", b"signed")
+        client.send("PUT", "/hosted/hosted/x", b"other")
+        client.send("PUT", "/hosted/hosted.csv", b"under its host")
+        by_path, by_host = (version_2_url(server, f"/hosted/{key}") for key in ("x", "hosted.csv"))
+        host = {"host": f"hosted.s3.example.test:{server.port}"}
+        assert client.send_as_is("GET", by_path, b"", {}).body == b"signed"
+        assert client.send_as_is("GET", by_path, b"", host).code == "SignatureDoesNotMatch"
+        assert client.send_as_is("GET", by_host.removeprefix("/hosted"), b"", host).body == b"under its host"
         client.close()
 
 

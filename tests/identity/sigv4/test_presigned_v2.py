@@ -156,3 +156,36 @@ def test_both_versions_at_once_are_refused() -> None:
     """A URL with both versions' parameters is ambiguous."""
     with pytest.raises(AuthorizationAmbiguous):
         check("GET", GET + "&X-Amz-Signature=a")
+
+
+@pytest.mark.parametrize(
+    ("signed", "sent"),
+    [
+        ("partNumber=1&uploadId=u", "partNumber=1%26uploadId%3Du"),
+        ("response-content-type=a&versionId=v", "response-content-type=a%26versionId%3Dv"),
+        ("uploads&versions", "uploads%3D%26versions"),
+    ],
+)
+def test_subresources_cannot_be_folded_into_one(signed: str, sent: str) -> None:
+    """A URL for a part is none for the object: encoding what joins two parameters gives another request."""
+    check("PUT", presign("PUT\n\n\n{e}\n/b/k?" + signed, "/b/k?" + signed))
+    with pytest.raises((AuthorizationQueryMalformed, SignatureMismatch)):
+        check("PUT", presign("PUT\n\n\n{e}\n/b/k?" + signed, "/b/k?" + sent))
+
+
+def test_a_value_may_hold_an_ampersand() -> None:
+    """Only what reads like a parameter is refused."""
+    text = 'attachment; filename="a&b=c"'
+    check(
+        "GET",
+        presign(
+            "GET\n\n\n{e}\n/b/k?response-content-disposition=" + text,
+            "/b/k?response-content-disposition=" + quote(text, safe=""),
+        ),
+    )
+
+
+def test_a_subresource_comes_once() -> None:
+    """Of two values of one name either could count: such a URL is refused."""
+    with pytest.raises(AuthorizationQueryMalformed):
+        check("GET", presign("GET\n\n\n{e}\n/b/k?versionId=a&versionId=b", "/b/k?versionId=b&versionId=a"))

@@ -137,20 +137,19 @@ def _read(raw_query: str) -> tuple[dict[str, str], dict[str, str], str]:
         raise ValueError("the query has too many parameters")
     own: dict[str, str] = {}
     hoisted: dict[str, str] = {}
-    resources: list[tuple[str, str]] = []
+    resources: dict[str, str] = {}
     for part in filter(None, raw_query.split("&")):
         raw_name, equals, raw_value = part.partition("=")
         name, value = _decode(raw_name), _decode(raw_value)
         if name in _SUBRESOURCES:
-            resources.append((name, equals + value))
+            _once(resources, name, equals + _unambiguous(name, value))
         elif name in _OWN:
             _once(own, name, value)
         elif _counts(name.lower()):
             _once(hoisted, name.lower(), value)
         elif name not in _LISTING:
             raise ValueError(f"version 2 does not sign {name[:64]!r}: use version 4")
-    resources.sort()
-    text = "&".join([name + value for name, value in resources])
+    text = "&".join([name + value for name, value in sorted(resources.items())])
     return own, hoisted, "?" + text if text else ""
 
 
@@ -166,6 +165,13 @@ def _claim(own: dict[str, str]) -> tuple[str, str, str]:
     if not claimed.isascii():
         raise ValueError("Signature must be in base64")
     return access_key, claimed, expires
+
+
+def _unambiguous(name: str, value: str) -> str:
+    """Refuse a value that reads like more subresources: signed decoded, one string would mean two requests."""
+    if any(part.partition("=")[0] in _SUBRESOURCES for part in value.split("&")[1:]):
+        raise ValueError(f"the value of {name} reads like another parameter: use version 4")
+    return value
 
 
 def _once(found: dict[str, str], name: str, value: str) -> None:

@@ -57,18 +57,20 @@ def whole_number(text: str, high: int) -> int | None:
     return number if (number := int(digits)) <= high else None
 
 
-def target_of(request: Request, domains: tuple[str, ...]) -> Target:
-    """Read the bucket and the key from the path, or the bucket from the host name where a domain is served."""
+def target_of(request: Request, host_bucket: str = "") -> Target:
+    """Read the bucket and the key from the path, or only the key where the host names the bucket."""
     path = request.raw_path
-    if domains and (bucket := _host_bucket(request.headers.get("host", ""), domains)):
-        return Target(bucket, object_key(decode_text(path[1:])))
+    if host_bucket:
+        return Target(host_bucket, object_key(decode_text(path[1:])))
     bucket, _, key = path[1:].partition("/")
     if "%" in path or not path.isascii():
         bucket, key = decode_text(bucket), decode_text(key)
     return Target(bucket, object_key(key))
 
 
-def _host_bucket(host: str, domains: tuple[str, ...]) -> str:
+def host_bucket(request: Request, domains: tuple[str, ...]) -> str:
+    """Return the bucket that a request's host names, where it is one of a domain that is served."""
+    host = request.headers.get("host", "")
     name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
     for domain in domains:
         if name.lower().endswith("." + domain.lower()):

@@ -17,7 +17,7 @@ from lakeshare.objects.operations.read import ReadObject
 from lakeshare.objects.room import Room
 from lakeshare.objects.wire import routes
 from lakeshare.objects.wire.body import body_of, document_of
-from lakeshare.objects.wire.call import Call, Target, params_of, target_of
+from lakeshare.objects.wire.call import Call, Target, host_bucket, params_of, target_of
 from lakeshare.objects.wire.faults import encode_fault, fault_of
 from lakeshare.objects.wire.headers import with_hoisted
 from lakeshare.objects.wire.routes import Operation, Route, Takes
@@ -30,7 +30,10 @@ Authorise = Callable[[Admission, Sequence[Need]], Awaitable[object]]
 
 @dataclass(slots=True)
 class S3Match:
-    """A request that was found a route. No body is read early: S3 names its digest in the head."""
+    """A request that was found a route. No body is read early: S3 names its digest in the head.
+
+    `host_bucket` is the bucket where the host names it, and the path does not.
+    """
 
     services: ClassVar[frozenset[str]] = frozenset({"s3"})
     early_limit_bytes: ClassVar[int] = 0
@@ -42,13 +45,8 @@ class S3Match:
     target: Target
     params: Mapping[str, str]
     authorise: Authorise
+    host_bucket: str = ""
     admission: Admission | None = None
-
-    @property
-    def host_bucket(self) -> str:
-        """Name the bucket where the host names it, and the path does not."""
-        bucket = self.target.bucket
-        return "" if self.request.raw_path.startswith(bucket, 1) else bucket
 
     async def decode(self, admission: Admission, _early_body: bytes = b"") -> Operation:
         """Turn the head, and a bounded document where the operation takes one, into a value."""
@@ -113,10 +111,11 @@ class S3Family:
 
     def find(self, request: Request) -> S3Match:
         """Return the route of a request, or refuse it."""
-        target = target_of(request, self._domains)
+        hosted = host_bucket(request, self._domains) if self._domains else ""
+        target = target_of(request, hosted)
         params = params_of(request.raw_query)
         route = routes.find(request.method, target, params, request.headers)
-        return S3Match(route.name, self._room, request, route, target, params, self._authorise)
+        return S3Match(route.name, self._room, request, route, target, params, self._authorise, hosted)
 
     def refuse(self, error: LakeshareError, request: Request) -> tuple[str, Response]:
         """Write an error as S3 does; also return its code."""
