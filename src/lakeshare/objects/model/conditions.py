@@ -48,4 +48,16 @@ class ReadCondition:
             raise PreconditionFailed("If-Unmodified-Since")
 
 
+@dataclass(frozen=True, slots=True)
+class RangeCondition:
+    """What must hold of an object for a range of it to be sent, and not the whole (RFC 9110 13.1.5): one of the two."""
+
+    etag: str | None = None
+    modified_at: int | None = None
+
+    def holds(self, etag: str, modified_at_ns: int) -> bool:
+        """Say whether a reader that has a part of an object may be sent another."""
+        return self.etag == etag or self.modified_at == modified_at_ns // _SECOND_NS
+
+
 UNCONDITIONAL = ReadCondition()

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from lakeshare.http.response import Spans
 from lakeshare.identity.caller import Need
 from lakeshare.objects.errors import DeleteMarkerFound, InvalidPartNumber, MethodNotAllowed
-from lakeshare.objects.model.conditions import UNCONDITIONAL, ReadCondition
+from lakeshare.objects.model.conditions import UNCONDITIONAL, RangeCondition, ReadCondition
 from lakeshare.objects.model.names import object_arn
 from lakeshare.objects.model.ranges import Range
 from lakeshare.objects.room import Room
@@ -24,6 +24,7 @@ class ReadObject(NamedTuple):
     condition: ReadCondition = UNCONDITIONAL
     with_checksum: bool = False
     overrides: tuple[tuple[str, str], ...] = ()
+    range_condition: RangeCondition | None = None
 
     def requires(self) -> tuple[Need, ...]:
         """Say what the caller must be allowed."""
@@ -85,8 +86,9 @@ def _stretch(call: ReadObject, info: ObjectInfo) -> tuple[int, int, bool]:
     if call.condition is not UNCONDITIONAL:
         call.condition.check(info.etag, info.modified_at_ns)
     if call.part is not None:
-        return *_part_bounds(info, call.part), True
-    if call.range is None:
+        start, stop = _part_bounds(info, call.part)
+        return start, stop, stop > start
+    if call.range is None or (call.range_condition and not call.range_condition.holds(info.etag, info.modified_at_ns)):
         return 0, info.size, False
     return *call.range.within(info.size), True
 

@@ -18,7 +18,7 @@ from lakeshare.objects.errors import (
     NotImplementedYet,
 )
 from lakeshare.objects.model.checksums import DIGEST_BYTES
-from lakeshare.objects.model.conditions import UNCONDITIONAL, ReadCondition, etags_of
+from lakeshare.objects.model.conditions import UNCONDITIONAL, RangeCondition, ReadCondition, etags_of
 from lakeshare.objects.model.names import Source
 from lakeshare.objects.model.tags import OBJECT_TAG_LIMIT, tag_set
 from lakeshare.objects.wire.call import decode_text
@@ -169,6 +169,16 @@ def read_condition(headers: Mapping[str, str], prefix: str = "") -> ReadConditio
         date_seconds(modified),
         date_seconds(unmodified),
     )
+
+
+def range_condition(headers: Mapping[str, str]) -> RangeCondition | None:
+    """Read If-Range: a strong ETag, or a date; what is neither holds for nothing."""
+    text = headers.get("if-range")
+    if text is None:
+        return None
+    if text.startswith('"'):
+        return RangeCondition(etag=text.strip('"'))
+    return RangeCondition(modified_at=date_seconds(text))
 
 
 def date_seconds(text: str | None) -> int | None:

@@ -11,7 +11,7 @@ from lakeshare.objects.model.ranges import Range
 from lakeshare.objects.operations.read import Reading, ReadObject
 from lakeshare.objects.room import Room
 from lakeshare.objects.wire.call import Call
-from lakeshare.objects.wire.headers import META, checksum_header, read_condition
+from lakeshare.objects.wire.headers import META, checksum_header, range_condition, read_condition
 from lakeshare.storage.port import LATEST, Checksum, ObjectInfo, VersionRef
 
 PIN_PARAM = "x-lakeshare-pin"
@@ -42,12 +42,13 @@ def decode(call: Call) -> ReadObject:
     span = Range.parse(text) if text else None
     condition = read_condition(call.headers)
     with_checksum = call.headers.get("x-amz-checksum-mode", "").lower() == "enabled"
+    only_if = range_condition(call.headers) if span else None
     if _PARAMS.isdisjoint(call.params):
-        return ReadObject(bucket, key, LATEST, span, None, condition, with_checksum)
+        return ReadObject(bucket, key, LATEST, span, None, condition, with_checksum, (), only_if)
     part = call.number("partNumber", 0, 1, 10_000) or None
     if part and text:
         raise InvalidRequest("a request cannot have both a range and a part number")
-    return ReadObject(bucket, key, version_of(call), span, part, condition, with_checksum, _overrides(call))
+    return ReadObject(bucket, key, version_of(call), span, part, condition, with_checksum, _overrides(call), only_if)
 
 
 def version_of(call: Call) -> VersionRef:
