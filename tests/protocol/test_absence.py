@@ -43,3 +43,19 @@ def test_who_may_list_is_told(bucket, reader):
     """A reader with s3:ListBucket gets 404 for a missing key."""
     client = reader("s3:GetObject", "s3:ListBucket")
     assert client.send("GET", f"/{bucket}/missing").code == "NoSuchKey"
+
+
+def test_no_other_way_of_asking_tells_more(bucket, reader):
+    """Attributes, tags and copies of a missing key are denied like the key itself, or tell of it to who may list."""
+    asked = (
+        ("GET", "missing?attributes", {"x-amz-object-attributes": "ETag"}),
+        ("GET", "missing?tagging", {}),
+        ("PUT", "copy", {"x-amz-copy-source": f"{bucket}/missing"}),
+    )
+    rights = ("s3:GetObject", "s3:GetObjectTagging", "s3:PutObject")
+    client = reader(*rights)
+    for method, path, headers in asked:
+        assert client.send(method, f"/{bucket}/{path}", headers=headers).code == "AccessDenied"
+    lister = reader(*rights, "s3:ListBucket")
+    for method, path, headers in asked:
+        assert lister.send(method, f"/{bucket}/{path}", headers=headers).code == "NoSuchKey"

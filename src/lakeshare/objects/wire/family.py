@@ -13,7 +13,10 @@ from lakeshare.identity.gate import Admission
 from lakeshare.objects.errors import BucketTaken, OwnerMismatch
 from lakeshare.objects.model.names import bucket_arn
 from lakeshare.objects.operations.buckets import CreateBucket, make_again
-from lakeshare.objects.operations.read import ReadObject
+from lakeshare.objects.operations.multipart import CopyPart
+from lakeshare.objects.operations.read import ObjectCall, ReadObject
+from lakeshare.objects.operations.tagging import TagObject
+from lakeshare.objects.operations.write import CopyObject
 from lakeshare.objects.room import Room
 from lakeshare.objects.wire import routes
 from lakeshare.objects.wire.body import body_of, document_of
@@ -23,6 +26,9 @@ from lakeshare.objects.wire.headers import with_hoisted
 from lakeshare.objects.wire.routes import Operation, Route, Takes
 from lakeshare.storage.errors import BucketExists, NoSuchKey
 from lakeshare.storage.port import Bucket
+
+_READS = (ReadObject, ObjectCall, TagObject, CopyObject, CopyPart)
+"""What reads an object, and so may tell that there is none."""
 
 Authorise = Callable[[Admission, Sequence[Need]], Awaitable[object]]
 """Allows all of the needs, or raises."""
@@ -73,18 +79,18 @@ class S3Match:
         else:
             try:
                 result = await route.operate(self.room, operation)
-            except NoSuchKey:
-                await self._may_learn_of_absence(operation)
+            except NoSuchKey as missing:
+                await self._may_learn_of_absence(operation, missing)
                 raise
             except BucketExists:
                 result = await self._make_again(operation)
         return route.encode(self.room, operation, result)
 
-    async def _may_learn_of_absence(self, operation: Operation) -> None:
+    async def _may_learn_of_absence(self, operation: Operation, missing: NoSuchKey) -> None:
         """Let only who may list the bucket learn that a key is not there; others are denied, as S3 does."""
-        if isinstance(operation, ReadObject) and self.admission is not None:
-            facts = (("s3:prefix", operation.key),)
-            await self.authorise(self.admission, (Need("s3:ListBucket", bucket_arn(operation.bucket), facts),))
+        if isinstance(operation, _READS) and self.admission is not None:
+            facts = (("s3:prefix", missing.key),)
+            await self.authorise(self.admission, (Need("s3:ListBucket", bucket_arn(missing.bucket), facts),))
 
     async def _make_again(self, operation: CreateBucket) -> Bucket:
         """Let only who may see a bucket make it again; others learn no more than that its name is taken."""
