@@ -86,6 +86,10 @@ def test_wrong_lists_are_refused():
         assemble(have, [NamedPart(1, two.etag)])
     with pytest.raises(InvalidPart):
         assemble(have, [NamedPart(1, one.etag, (("CRC32", "AAAAAA=="),))])
+    with pytest.raises(InvalidPart):
+        assemble(have, [NamedPart(1, one.etag, (("SHA256", "A" * 43 + "="),))])
+    assert one.checksum is not None
+    assemble(have, [NamedPart(1, one.etag, (("CRC32", one.checksum.value),))])
 
 
 def test_only_the_last_part_may_be_small():
