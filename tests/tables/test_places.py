@@ -79,6 +79,14 @@ def as_client(server: LiveServer, config: dict[str, str]) -> Client:
     return Client(server, config["s3.access-key-id"], config["s3.secret-access-key"], config["s3.session-token"])
 
 
+def left(lake: Lake, location: str, like: dict[str, Any], **more: Any) -> str:
+    """Leave a metadata file at a location that says it is a table's there, and return where it is."""
+    metadata = like["metadata"] | {"table-uuid": str(uuid.uuid4()), "location": location} | more
+    key = f"{location.removeprefix('s3:/')}/metadata/00000-left.metadata.json"
+    assert lake.client.raw("PUT", key, json.dumps(metadata).encode()).status == 200
+    return f"s3:/{key}"
+
+
 class TestOverlaps:
     def test_a_place_that_is_taken_is_refused_at_once(self, lake: Lake, where: str):
         """A table or view that is to move inside another's place, or around it, stays, and is no race to be run."""
@@ -112,6 +120,28 @@ class TestOverlaps:
         free = f"s3://{lake.warehouse}/metadata-{uuid.uuid4().hex}"
         made = lake.table(where, "d", properties={"write.metadata.path": free})
         assert made["metadata-location"].startswith(f"{free}/00000-")
+
+    def test_a_log_removes_no_other_tables_metadata(self, lake: Lake, where: str):
+        """A metadata file that a pointer refers to stays, though another table's log has let it fall."""
+        folder = f"s3://{lake.warehouse}/shared-{uuid.uuid4().hex}"
+        other = lake.table(where, "other", properties={"write.metadata.path": folder})
+        log = [{"metadata-file": other["metadata-location"], "timestamp-ms": other["metadata"]["last-updated-ms"]}]
+        properties = {"write.metadata.delete-after-commit.enabled": "true", "write.metadata.previous-versions-max": "1"}
+        file = left(lake, folder, lake.table(where, "t"), properties=properties, **{"metadata-log": log})
+        lake.ok("POST", f"{where}/register", {"name": "around", "metadata-location": file})
+        lake.ok("POST", f"{where}/tables/around", set_property("a", "b"))
+        lake.ok("POST", f"{where}/tables/around", set_property("a", "c"))
+        assert lake.client.raw("HEAD", other["metadata-location"].removeprefix("s3:/")).status == 200
+        assert lake.client.raw("HEAD", file.removeprefix("s3:/")).status == 404
+
+    def test_a_registered_file_takes_no_place_of_another(self, lake: Lake, where: str):
+        """A file that would put its table inside another's place is refused for that, where it replaces a table too."""
+        location = lake.table(where, "a")["metadata"]["location"]
+        made = lake.table(where, "b")
+        for uid in (made["metadata"]["table-uuid"], str(uuid.uuid4())):
+            file = left(lake, f"{location}/inside", made, **{"table-uuid": uid})
+            body = {"name": "b", "metadata-location": file, "overwrite": True}
+            assert lake.refused("POST", f"{where}/register", body)[:2] == (400, "BadRequestException")
 
 
 class TestChoosing:
@@ -148,16 +178,35 @@ class TestChoosing:
 
     def test_a_file_cannot_choose_either(self, lake: Lake, where: str, maker: Lake):
         """A metadata file that is registered puts its table where whoever registers it has rights, or nowhere."""
-        made = lake.table(where, "t")
-        metadata = made["metadata"] | {
-            "table-uuid": str(uuid.uuid4()),
-            "location": f"s3://{lake.warehouse}/others-{uuid.uuid4().hex}",
-        }
-        key = f"/{lake.warehouse}/drop-{uuid.uuid4().hex}/metadata/00000-x.metadata.json"
-        assert lake.client.raw("PUT", key, json.dumps(metadata).encode()).status == 200
-        body = {"name": "mine", "metadata-location": f"s3:/{key}"}
+        location = f"s3://{lake.warehouse}/others-{uuid.uuid4().hex}"
+        body = {"name": "mine", "metadata-location": left(lake, location, lake.table(where, "t"))}
         assert maker.refused("POST", f"{where}/register", body)[:2] == (403, "ForbiddenException")
-        assert lake.ok("POST", f"{where}/register", body)["metadata"]["location"] == metadata["location"]
+        reading = {"Action": "s3:GetObject", "Resource": f"arn:aws:s3:::{lake.warehouse}/*"}
+        reader = user(lake, {"Action": "s3tables:RegisterTable", "Resource": "*"}, reading)
+        assert reader.refused("POST", f"{where}/register", body)[:2] == (403, "ForbiddenException")
+        assert lake.ok("POST", f"{where}/register", body)["metadata"]["location"] == location
+
+    def test_a_file_chooses_no_folder_for_metadata(self, lake: Lake, where: str):
+        """A file has further metadata files written where whoever registers it has rights, or nowhere."""
+        folder = f"s3://{lake.warehouse}/private-{uuid.uuid4().hex}"
+        location = f"s3://{lake.warehouse}/mine-{uuid.uuid4().hex}"
+        file = left(lake, location, lake.table(where, "t"), properties={"write.metadata.path": folder})
+        staged = {"Action": ["s3tables:PutTableData", "s3tables:GetTableData"]} | {"Resource": "*"}
+        theirs = {"Effect": "Deny", "Action": "s3:*", "Resource": f"arn:aws:s3:::{folder.removeprefix('s3://')}/*"}
+        maker = user(lake, {"Action": "s3tables:*", "Resource": "*"}, staged, theirs)
+        body = {"name": "mine", "metadata-location": file}
+        assert maker.refused("POST", f"{where}/register", body)[:2] == (403, "ForbiddenException")
+        lake.ok("POST", f"{where}/register", body)
+        assert lake.ok("POST", f"{where}/tables/mine", set_property("a", "b"))["metadata-location"].startswith(folder)
+
+    def test_a_file_is_read_for_who_may_read_it(self, lake: Lake, where: str, maker: Lake):
+        """Who may register tables learns neither what lies in the warehouse nor what it says."""
+        secret = f"/{lake.warehouse}/private-{uuid.uuid4().hex}/secret.json"
+        assert lake.client.raw("PUT", secret, b'{"format-version": "secret"}').status == 200
+        asked = [{"name": "t", "metadata-location": f"s3:/{each}"} for each in (secret, f"{secret}.not-there")]
+        there, not_there = (maker.refused("POST", f"{where}/register", each) for each in asked)
+        assert there == not_there == (403, "ForbiddenException", "not allowed: s3:GetObject")
+        assert [lake.refused("POST", f"{where}/register", each)[0] for each in asked] == [400, 404]
 
     def test_ordinary_objects_stay_their_owners(self, server: LiveServer):
         """In a bucket that had objects before, no table is put around objects that its maker may not touch."""

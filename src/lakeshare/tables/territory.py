@@ -11,6 +11,7 @@ from lakeshare.identity.arns import TABLES, bucket_and_key, table_arn, view_arn
 from lakeshare.identity.caller import Need
 from lakeshare.identity.claims import NO_CLAIMS, Claim, Claims, is_write
 from lakeshare.identity.errors import AccessDenied
+from lakeshare.state.limits import MAX_GET_KEYS
 from lakeshare.state.port import State
 from lakeshare.tables.catalog import Catalog
 from lakeshare.tables.model.entries import EntryKind, Located, Warehouse
@@ -75,6 +76,16 @@ async def belongs_to(state: State, place: Place, uuid: str) -> bool:
     records = [record for record in (await state.get(keys)).values() if record is not None]
     below = (await state.scan(LOCATIONS.key(place.bucket, *parts), None, LOOKED_AT)).records
     return all(LOCATIONS.read(record).value.uuid == uuid for record in (*records, *below))
+
+
+async def unguarded(state: State, bucket: str, keys: Sequence[str]) -> list[str]:
+    """Leave out the metadata files that pointers refer to: what the server removes itself is bound by that too."""
+    found: list[str] = []
+    for start in range(0, len(keys), MAX_GET_KEYS):
+        some = keys[start : start + MAX_GET_KEYS]
+        guards = await state.get([METADATA_FILES.key(bucket, key) for key in some])
+        found += [key for key in some if guards[METADATA_FILES.key(bucket, key)] is None]
+    return found
 
 
 def _claim(warehouse: Warehouse, prefix: str, located: Located) -> Claim:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from lakeshare.errors import Kind, LakeshareError
 from lakeshare.formats.iceberg_files.retention import collects_garbage
 from lakeshare.state.keys import Key
-from lakeshare.state.port import Change, Conflict, Delete, Expectation, State, Transaction
+from lakeshare.state.port import Change, Conflict, Delete, Expectation, Transaction
 from lakeshare.storage.errors import NoSuchBucket
 from lakeshare.storage.port import Delete as Removal
 from lakeshare.storage.port import Listing
@@ -32,6 +32,7 @@ from lakeshare.tables.records import (
     WAREHOUSES,
 )
 from lakeshare.tables.room import Room
+from lakeshare.tables.territory import unguarded
 
 CHANGES_AT_ONCE = 500
 MAX_PASSES = 1_000_000
@@ -138,11 +139,6 @@ async def _remove_below(room: Room, bucket: str, prefix: str) -> int:
                 break
             after = page.next_after
     return removed
-
-
-async def unguarded(state: State, bucket: str, keys: Sequence[str]) -> list[str]:
-    """Leave out the metadata files that pointers refer to: another table may have its own in this folder."""
-    return [key for key in keys if not (is_metadata(key) and await METADATA_FILES.get(state, bucket, key))]
 
 
 def is_metadata(key: str) -> bool:

@@ -13,11 +13,11 @@ from lakeshare.tables.maintenance.choices import Activity, Effective
 from lakeshare.tables.maintenance.expiry import added, delete_unreached, planned, remove_snapshots, unreached
 from lakeshare.tables.maintenance.folder import TableFolder
 from lakeshare.tables.maintenance.orphans import Current, References, unreferenced
-from lakeshare.tables.maintenance.purge import unguarded
 from lakeshare.tables.maintenance.records import DUE, Due, Tally
 from lakeshare.tables.model.targets import Found
 from lakeshare.tables.records import VERSIONS
 from lakeshare.tables.room import Room
+from lakeshare.tables.territory import unguarded
 
 SAVED_PAGES = 20
 """Pages of a listing after which the place in it is written down."""

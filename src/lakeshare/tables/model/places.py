@@ -43,6 +43,10 @@ class Place:
         """Write it as clients do."""
         return f"s3://{self.bucket}/{self.key}"
 
+    def lies_in(self, folder: "Place") -> bool:
+        """Say whether it is a folder, or lies below it."""
+        return self.bucket == folder.bucket and f"{self.key}/".startswith(f"{folder.key}/")
+
 
 def place_of(uri: str) -> Place | None:
     """Read a location; None where it is not one of S3's."""

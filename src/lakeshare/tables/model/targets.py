@@ -80,6 +80,13 @@ def place_needs(place: Place | None) -> tuple[Need, ...]:
     return () if place is None else _all_of(object_arn(place.bucket, f"{place.key}/"))
 
 
+def reading_needs(file: Place, held: Place | None) -> tuple[Need, ...]:
+    """Say what must be allowed to have a metadata file read; those of a table that is held are read anyway."""
+    if held is not None and file.lies_in(held):
+        return ()
+    return (Need("s3:GetObject", object_arn(file.bucket, file.key)),)
+
+
 def bucket_needs(bucket: str) -> tuple[Need, ...]:
     """Say what must be allowed to make a warehouse of a bucket that is there, or to remove one's ordinary objects."""
     return _all_of(object_arn(bucket, EVERYTHING))

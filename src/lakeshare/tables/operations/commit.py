@@ -9,9 +9,10 @@ import random
 import time
 import uuid as uuids
 from collections.abc import Callable, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 
+from lakeshare.errors import LakeshareError
 from lakeshare.formats.iceberg.property_updates import SetLocation, SetProperties
 from lakeshare.formats.iceberg.requirements import Requirement, check_requirements, is_create
 from lakeshare.formats.iceberg.table import TableMetadata
@@ -22,13 +23,14 @@ from lakeshare.state.port import Applied, Expectation, Outcome, Repeated, Transa
 from lakeshare.tables.errors import BadRequest, CommitFailed, CommitStateUnknown, KeyReused, OutOfTries, RefusedBefore
 from lakeshare.tables.files import Written
 from lakeshare.tables.model.entries import EntryKind, Pointer
-from lakeshare.tables.model.places import metadata_file, new_location, table_place, version_of
+from lakeshare.tables.model.places import Place, metadata_file, new_location, place_of, table_place, version_of
 from lakeshare.tables.model.targets import Found, Target, missing, new_entry_need
 from lakeshare.tables.operations import publish
 from lakeshare.tables.operations.namespaces import location_of
 from lakeshare.tables.operations.receipts import Once, commit_once, facts_in, facts_of
 from lakeshare.tables.operations.tables import chosen_needs, standing
 from lakeshare.tables.room import Room
+from lakeshare.tables.territory import unguarded
 
 DEADLINE_SECONDS = 20.0
 MAX_ATTEMPTS = 1_000
@@ -280,7 +282,15 @@ async def _after(room: Room, call: Commit, steps: Sequence[Step]) -> None:
     """Clear up behind a commit; whatever fails here is no failure of the commit."""
     for step, change in zip(steps, call.changes, strict=True):
         if step.dropped:
-            await room.files.discard(step.dropped, change.target.warehouse.bucket)
+            with suppress(LakeshareError):
+                await _clear(room, step.dropped, change.target.warehouse.bucket)
+
+
+async def _clear(room: Room, locations: Sequence[str], bucket: str) -> None:
+    """Delete metadata files that fell off a log, but none that a pointer refers to: a log may name another table's."""
+    keys = [place.key for each in locations if (place := place_of(each)) is not None and place.bucket == bucket]
+    free = await unguarded(room.state, bucket, keys)
+    await room.files.discard(tuple(Place(bucket, key).uri for key in free), bucket)
 
 
 async def _discard(room: Room, call: Commit, steps: Sequence[Step | None]) -> None:

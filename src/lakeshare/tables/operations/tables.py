@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from lakeshare.formats.iceberg.creating import CreateTable as NewTable
 from lakeshare.formats.iceberg.creating import new_table
 from lakeshare.formats.iceberg.table import TableMetadata, parse_table
-from lakeshare.formats.iceberg.view import ViewMetadata, parse_view
+from lakeshare.formats.iceberg.view import parse_view
 from lakeshare.identity.caller import Need
-from lakeshare.state.port import Conflict, Repeated, Transaction
+from lakeshare.state.port import At, Conflict, Repeated, Transaction
 from lakeshare.tables.errors import (
     AlreadyExists,
     BadRequest,
@@ -19,12 +19,11 @@ from lakeshare.tables.errors import (
     NoSuchNamespace,
     RefusedBefore,
 )
-from lakeshare.tables.files import Metadata
+from lakeshare.tables.files import Metadata, Written
 from lakeshare.tables.model.entries import EntryKind, Pointer, Warehouse
 from lakeshare.tables.model.names import Identifier, shown
 from lakeshare.tables.model.places import (
     METADATA_FOLDER,
-    Place,
     chosen_place,
     file_place,
     metadata_file,
@@ -32,7 +31,7 @@ from lakeshare.tables.model.places import (
     place_of,
     table_place,
 )
-from lakeshare.tables.model.targets import Target, missing, new_entry_need, place_needs
+from lakeshare.tables.model.targets import Target, missing, new_entry_need, place_needs, reading_needs
 from lakeshare.tables.operations import publish
 from lakeshare.tables.operations.namespaces import location_of
 from lakeshare.tables.operations.receipts import Once, commit_once, facts_in, facts_of, is_done
@@ -64,12 +63,12 @@ def chosen_needs(
 
     What the server chooses, and what is `held` already, needs nothing.
     """
-    place = None if location == held else chosen_place(location, warehouse.bucket)
+    place, own = chosen_place(location, warehouse.bucket), place_of(held)
     folder = chosen_place(properties.get(METADATA_FOLDER), warehouse.bucket)
-    around = place or place_of(held)
-    if folder is not None and around is not None and f"{folder.key}/".startswith(f"{around.key}/"):
+    around = place or own
+    if folder is not None and around is not None and folder.lies_in(around):
         folder = None
-    return *place_needs(place), *place_needs(folder)
+    return *place_needs(None if place == own else place), *place_needs(folder)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,10 +183,7 @@ Allow = Callable[[Sequence[Need]], Awaitable[object]]
 
 
 async def register(room: Room, call: Register, allow: Allow) -> Made:
-    """Give a name to a metadata file. Raises MetadataFileMissing, AlreadyExists, NoSuchNamespace, BadRequest.
-
-    Where the table lies stands in the file: what is needed to have it there is asked for once that is read.
-    """
+    """Give a name to a metadata file. Raises MetadataFileMissing, AlreadyExists, NoSuchNamespace, BadRequest."""
     target = call.target
     warehouse, identifier, kind = target.warehouse, target.identifier, target.kind
     if (facts := await facts_of(room.state, call.once)) is not None:
@@ -196,19 +192,28 @@ async def register(room: Room, call: Register, allow: Allow) -> Made:
     taken = await room.catalog.named(warehouse, identifier)
     if taken is not None and (taken.value.kind is not kind or not call.overwrite):
         raise publish.name_taken(kind, taken.value.kind, identifier)
-    raw, written = await room.files.read(call.metadata_location, file_place(call.metadata_location, warehouse.bucket))
-    metadata: TableMetadata | ViewMetadata = parse_table(raw) if kind is EntryKind.TABLE else parse_view(raw)
-    if (place := table_place(metadata.location, warehouse.bucket)) != held_place(target):
-        await allow(place_needs(place))
+    held = "" if taken is None or target.found is None else target.found.value.location
+    metadata, written = await _registrable(room, call, held, allow)
     new = publish.Creation(warehouse, identifier, kind, metadata, written, call.by, room.now_ms(), foreign=True)
     if taken is not None:
         return await _overwrite(room, call, new)
     return await _appear(room, new, call.once)
 
 
-def held_place(target: Target) -> Place | None:
-    """Return where a table or view lies now, if it is there."""
-    return None if target.found is None else place_of(target.found.value.location)
+async def _registrable(room: Room, call: Register, held: str, allow: Allow) -> tuple[Metadata, Written]:
+    """Read the file that is to be registered, in place of a table at `held` where there is one.
+
+    It is read for who may read it: errors would tell others whether it is there, and what it says. Where the table and
+    its metadata files lie stands in it: what is needed to have them there is asked for once that is known.
+    """
+    warehouse, location = call.target.warehouse, call.metadata_location
+    file = file_place(location, warehouse.bucket)
+    await allow(reading_needs(file, place_of(held)))
+    raw, written = await room.files.read(location, file)
+    metadata: Metadata = parse_table(raw) if call.target.kind is EntryKind.TABLE else parse_view(raw)
+    table_place(metadata.location, warehouse.bucket)
+    await allow(chosen_needs(warehouse, metadata.location, metadata.properties, held=held))
+    return metadata, written
 
 
 async def _overwrite(room: Room, call: Register, new: publish.Creation) -> Made:
@@ -222,10 +227,11 @@ async def _overwrite(room: Room, call: Register, new: publish.Creation) -> Made:
         transaction = Transaction(plan.expect, plan.changes)
     else:
         transaction = publish.replaced(publish.drop(found, call.by, new.now_ms, purge=False), publish.create(new))
-        plan = publish.create(new)
     outcome = await commit_once(room.state, transaction, call.once, new.uuid)
     if isinstance(outcome, Conflict):
-        raise InMotion(f"{call.target.identifier} was changed meanwhile: try again")
+        if any(isinstance(each, At) for each in outcome.failed):
+            raise InMotion(f"{call.target.identifier} was changed meanwhile: try again")
+        raise publish.creation_refused(new, outcome.failed, None)
     facts = facts_in(outcome.answer) if isinstance(outcome, Repeated) else (new.uuid,)
     return await standing(room, new.target, facts)
 
