@@ -21,6 +21,19 @@ SCHEMA = {
         {"id": 2, "name": "name", "type": "string", "required": False},
     ],
 }
+VIEW = {
+    "name": "v",
+    "schema": SCHEMA,
+    "view-version": {
+        "version-id": 1,
+        "schema-id": 0,
+        "timestamp-ms": 1,
+        "summary": {},
+        "default-namespace": ["ns"],
+        "representations": [{"type": "sql", "sql": "SELECT 1", "dialect": "spark"}],
+    },
+    "properties": {},
+}
 _numbers = itertools.count(1)
 
 

@@ -6,24 +6,13 @@ from typing import Any
 
 import pytest
 
+from lakeshare.identity.session_tokens import MAX_SESSION_POLICIES
 from lakeshare.tables.wire.routes import PREFIX, ROUTES
 from tests.admin.client import Client
+from tests.boto import boto_client
 from tests.live import LiveServer, running
-from tests.tables.lake import SCHEMA, Lake
+from tests.tables.lake import SCHEMA, VIEW, Lake
 
-VIEW = {
-    "name": "v",
-    "schema": SCHEMA,
-    "view-version": {
-        "version-id": 1,
-        "schema-id": 0,
-        "timestamp-ms": 1,
-        "summary": {},
-        "default-namespace": ["ns"],
-        "representations": [{"type": "sql", "sql": "SELECT 1", "dialect": "spark"}],
-    },
-    "properties": {},
-}
 SOURCE = {"namespace": ["ns"], "name": "t"}
 RENAME = {"source": SOURCE, "destination": {"namespace": ["ns"], "name": "u"}}
 COMMIT = {"requirements": [], "updates": [{"action": "set-properties", "updates": {"a": "b"}}]}
@@ -233,6 +222,24 @@ def test_vended_credentials_reach_one_table(server: LiveServer, lake: Lake):
     lake.ok("POST", f"{where}/tables/mine", COMMIT)
     assert client.raw("DELETE", current).status == 204
     assert lake.call("GET", f"{where}/tables/mine").status == 200
+
+
+def test_a_commit_stands_though_no_credentials_can_be_vended(server: LiveServer, lake: Lake):
+    """A session that can have no session of its own is told of its commit all the same, and vended nothing."""
+    where = lake.namespace("deep")
+    lake.table(where, "t")
+    keys: tuple[str, ...] = ()
+    policy = json.dumps({"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "*", "Resource": "*"}]})
+    for _ in range(MAX_SESSION_POLICIES):
+        sts = boto_client(server, *keys, service="sts")
+        answer = sts.assume_role(RoleArn="arn:aws:iam:::role/anything", RoleSessionName="deep", Policy=policy)
+        made = answer["Credentials"]
+        keys = made["AccessKeyId"], made["SecretAccessKey"], made["SessionToken"]
+    deep = lake.seen_by(Client(server, *keys))
+    delegation = {"x_iceberg_access_delegation": "vended-credentials"}
+    assert deep.ok("POST", f"{where}/tables/t", COMMIT, **delegation)["metadata"]["properties"]["a"] == "b"
+    assert "storage-credentials" not in deep.ok("GET", f"{where}/tables/t", **delegation)
+    assert deep.ok("GET", f"{where}/tables/t/credentials") == {"storage-credentials": []}
 
 
 def test_a_reader_is_vended_reading(server: LiveServer, lake: Lake):

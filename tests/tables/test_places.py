@@ -9,21 +9,8 @@ import pytest
 
 from tests.admin.client import Client
 from tests.live import LiveServer, running
-from tests.tables.lake import SCHEMA, Lake, set_property
+from tests.tables.lake import SCHEMA, VIEW, Lake, set_property
 
-VIEW = {
-    "name": "v",
-    "schema": SCHEMA,
-    "view-version": {
-        "version-id": 1,
-        "schema-id": 0,
-        "timestamp-ms": 1,
-        "summary": {},
-        "default-namespace": ["ns"],
-        "representations": [{"type": "sql", "sql": "SELECT 1", "dialect": "spark"}],
-    },
-    "properties": {},
-}
 VENDED = {"X-Iceberg-Access-Delegation": "vended-credentials"}
 
 

@@ -7,9 +7,11 @@ from urllib.parse import quote
 
 import orjson
 
+from lakeshare.errors import LakeshareError
 from lakeshare.http.response import Response, Spans
 from lakeshare.identity.arns import table_arn, view_arn
 from lakeshare.identity.caller import Need
+from lakeshare.identity.directory_errors import TooMany
 from lakeshare.identity.session_tokens import TemporaryCredentials
 from lakeshare.tables.catalog import Listed
 from lakeshare.tables.model.entries import EntryKind, Pointer, Warehouse
@@ -102,12 +104,20 @@ class Delegation:
         caller, vendor = self.call.caller, self.call.room.vendor
         return f"{caller.name}\n{self.writable}\n{spell}\n{vendor.mark(caller)}"
 
-    async def credentials(self) -> TemporaryCredentials | None:
-        """Return the credentials, where there are to be any."""
+    async def credentials(self, *, may_fail: bool = False) -> TemporaryCredentials | None:
+        """Return the credentials, where there are to be any. They are a wish: a session too deep to have any has none.
+
+        Where they `may_fail`, whatever else goes wrong with them is no error either.
+        """
         if self.place is None:
             return None
-        self.reached = (self.place, *await self._beside(self.place))
-        return await self.call.room.vendor.credentials(self.call.caller, self.reached, writable=self.writable)
+        try:
+            self.reached = (self.place, *await self._beside(self.place))
+            return await self.call.room.vendor.credentials(self.call.caller, self.reached, writable=self.writable)
+        except LakeshareError as error:
+            if not may_fail and not isinstance(error, TooMany):
+                raise
+            return None
 
     async def _beside(self, place: Place) -> list[Place]:
         """Return the folders outside of the location that credentials may reach: none that is another table's."""

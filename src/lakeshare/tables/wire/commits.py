@@ -12,7 +12,7 @@ from lakeshare.tables.wire import answers
 from lakeshare.tables.wire.asking import by, once_of, table_of, warehouse_of
 from lakeshare.tables.wire.bodies import Document, documents_in, identifier_in, listed, read_document
 from lakeshare.tables.wire.call import Call, Route
-from lakeshare.tables.wire.tables import loaded, moved
+from lakeshare.tables.wire.tables import changed
 
 
 def _change(target: Target, document: Document) -> TableChange:
@@ -29,7 +29,7 @@ async def _commit(call: Call) -> Commit:
 
 async def _committed(room: Room, call: Call, asked: Commit) -> Response:
     (step,) = await commit(room, asked)
-    return await moved(loaded(call, asked.changes[0].target.warehouse, step.uuid, step.pointer))
+    return await changed(call, asked.changes[0].target.warehouse, step.uuid, step.pointer)
 
 
 async def _transact(call: Call) -> Commit:

@@ -48,7 +48,7 @@ async def _create(call: Call) -> tables.CreateTable:
 async def _created(room: Room, call: Call, asked: tables.CreateTable) -> Response:
     made = await tables.create_table(room, asked)
     if isinstance(made, tables.Made):
-        return await moved(loaded(call, asked.warehouse, made.uuid, made.pointer))
+        return await changed(call, asked.warehouse, made.uuid, made.pointer)
     return await _staged(call, asked, made)
 
 
@@ -66,8 +66,13 @@ async def _staged(call: Call, asked: tables.CreateTable, draft: tables.Draft) ->
     return answers.loaded(None, (encode_table(metadata),), config, delegation.entries(config))
 
 
-async def loaded(call: Call, warehouse: Warehouse, uuid: str, pointer: Pointer, mode: str = ALL) -> Response:
-    """Answer a table as its pointer has it; 304 where the client has that already."""
+async def loaded(  # noqa: PLR0913 - the table, and what for
+    call: Call, warehouse: Warehouse, uuid: str, pointer: Pointer, mode: str = ALL, *, after_change: bool = False
+) -> Response:
+    """Answer a table as its pointer has it; 304 where the client has that already.
+
+    After a change that is made, credentials that cannot be had are left out: the client can ask for them again.
+    """
     identifier = Identifier(pointer.namespace, pointer.name)
     where = pointer.location, identifier
     delegation = answers.Delegation(call, warehouse, uuid, EntryKind.TABLE, where, folders=pointer.folders)
@@ -77,12 +82,17 @@ async def loaded(call: Call, warehouse: Warehouse, uuid: str, pointer: Pointer, 
     files = call.room.files
     metadata = await files.shown(pointer) if mode == ALL else (await files.referenced(pointer),)
     config = answers.storage_config(call)
-    vended = await delegation.credentials()
+    vended = await delegation.credentials(may_fail=after_change)
     if vended is None:
         return answers.loaded(pointer.metadata_location, metadata, config, (), etag)
     config |= answers.vended_config(vended)
     config["client.refresh-credentials-endpoint"] = answers.refresh_path(warehouse.name, identifier)
     return answers.loaded(pointer.metadata_location, metadata, config, delegation.entries(config), etag)
+
+
+async def changed(call: Call, warehouse: Warehouse, uuid: str, pointer: Pointer) -> Response:
+    """Answer a table that was made or changed."""
+    return await moved(loaded(call, warehouse, uuid, pointer, after_change=True))
 
 
 async def moved(answer: Awaitable[Response]) -> Response:
@@ -191,7 +201,7 @@ async def _register(call: Call) -> tables.Register:
 
 async def _registered(room: Room, call: Call, asked: tables.Register) -> Response:
     made = await tables.register(room, asked, call.admission.authorise)
-    return await moved(loaded(call, asked.target.warehouse, made.uuid, made.pointer))
+    return await changed(call, asked.target.warehouse, made.uuid, made.pointer)
 
 
 async def _credentials(call: Call) -> EntryCall:
