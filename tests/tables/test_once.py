@@ -8,7 +8,7 @@ import pytest
 
 from tests.admin.client import Client
 from tests.live import LiveServer
-from tests.tables.lake import SCHEMA, Lake, set_property
+from tests.tables.lake import SCHEMA, VIEW, Lake, set_property
 from tests.tables.writers import Writer, all_at_once
 
 WRITERS = 8
@@ -104,6 +104,16 @@ def test_nothing_to_do_is_an_answer_too(lake: Lake, where: str):
     """A commit that changed nothing changes nothing when it is sent again, whatever was changed meanwhile."""
     lake.table(where, "t", properties={"a": "x"})
     name, path = key(), f"{where}/tables/t"
+    lake.ok("POST", path, set_property("a", "x"), idempotency_key=name)
+    lake.ok("POST", path, set_property("a", "y"))
+    again = lake.ok("POST", path, set_property("a", "x"), idempotency_key=name)
+    assert again["metadata"]["properties"]["a"] == "y"
+
+
+def test_a_view_without_a_change_is_an_answer_too(lake: Lake, where: str):
+    """A commit on a view that changed nothing changes nothing when it is sent again."""
+    lake.ok("POST", f"{where}/views", VIEW | {"properties": {"a": "x"}})
+    name, path = key(), f"{where}/views/v"
     lake.ok("POST", path, set_property("a", "x"), idempotency_key=name)
     lake.ok("POST", path, set_property("a", "y"))
     again = lake.ok("POST", path, set_property("a", "x"), idempotency_key=name)

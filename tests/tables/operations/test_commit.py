@@ -6,6 +6,7 @@ import pytest
 
 from lakeshare.formats.iceberg.creating import parse_create_table
 from lakeshare.formats.iceberg.errors import RequirementFailed
+from lakeshare.state.errors import StateUnknown
 from lakeshare.state.keys import ordinal
 from lakeshare.storage.port import Delete, Put
 from lakeshare.tables.errors import CommitFailed, CommitStateUnknown, MetadataFileChanged, MetadataFileMissing
@@ -13,7 +14,7 @@ from lakeshare.tables.model.names import Identifier
 from lakeshare.tables.model.places import place_of
 from lakeshare.tables.operations import commit as commits
 from lakeshare.tables.operations.commit import Commit, commit
-from lakeshare.tables.operations.receipts import Once
+from lakeshare.tables.operations.receipts import Once, refuse_once
 from lakeshare.tables.operations.tables import CreateTable, Made, create_table
 from lakeshare.tables.records import VERSIONS
 from tests.tables.estate import Estate
@@ -144,3 +145,14 @@ async def test_a_table_whose_answer_is_lost_is_made_once():
         assert isinstance(made, Made)
         assert (await estate.beside().room.files.table(made.pointer)).uuid == made.uuid
         identifier = Identifier(("ns",), "again")
+
+
+async def test_a_refusal_that_may_be_another_effect_is_unknown():
+    """Where state does not say whether a twin of the request had its effect, nobody is told that there was none."""
+    estate = Estate()
+    refusal = Once("root", "key", b"digest").refusal(409, "CommitFailedException", "no")
+    estate.state.lose = [False, False]
+    with pytest.raises(StateUnknown):
+        await refuse_once(estate.state, refusal)
+    estate.state.lose = [True]
+    assert await refuse_once(estate.state, refusal) is True

@@ -86,11 +86,14 @@ async def commit_once(state: State, transaction: Transaction, once: Once | None,
 
 
 async def refuse_once(state: State, refusal: Receipt) -> bool:
-    """Remember that a request was refused for good; return whether another with its key was ended before it."""
+    """Remember that a request was refused for good; return whether another with its key was ended before it.
+
+    Raises StateUnknown: it may be that the other had its effect, so that nobody may be told that there was none.
+    """
     try:
         outcome = await _committed(state, Transaction(receipt=refusal))
-    except (ReceiptReused, StateUnknown):
-        return False  # It is told all the same; a repeat is tried again.
+    except ReceiptReused:
+        return False  # Another request had the key: this one is refused all the same.
     return isinstance(outcome, Repeated)
 
 

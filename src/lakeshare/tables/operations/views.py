@@ -23,7 +23,7 @@ from lakeshare.tables.errors import CommitStateUnknown, KeyReused, OutOfTries, R
 from lakeshare.tables.model.entries import EntryKind, Warehouse
 from lakeshare.tables.model.names import Identifier
 from lakeshare.tables.model.places import metadata_file, table_place, version_of
-from lakeshare.tables.model.targets import Target, missing, new_entry_need
+from lakeshare.tables.model.targets import Found, Target, missing, new_entry_need
 from lakeshare.tables.operations import publish
 from lakeshare.tables.operations.commit import (
     DEADLINE_SECONDS,
@@ -115,28 +115,42 @@ async def _tried(room: Room, call: ReplaceView) -> Made | None:
     now_ms = room.now_ms()
     new = apply_view_updates(base, call.updates, now_ms=now_ms)
     if new is base:
-        return Made(found.uuid, found.value)
+        return await _unchanged(room, call, found)
     table_place(new.location, found.warehouse.bucket)
     number = max(0, version_of(found.value.metadata_location)) + 1
     name = metadata_file(new.location, new.properties, number, str(uuids.uuid4()), found.warehouse.bucket)
     written = await room.files.write(name, new)
-    plan = publish.move(found, base, new, written, by=call.by, now_ms=now_ms)
+    return await _moved(room, call, found, publish.move(found, base, new, written, by=call.by, now_ms=now_ms))
+
+
+async def _unchanged(room: Room, call: ReplaceView, found: Found) -> Made:
+    """Leave the receipt of a request that has nothing to do: sent again, it still has not."""
+    if call.once is not None:
+        outcome = await commit_once(room.state, Transaction(), call.once, found.uuid)
+        if isinstance(outcome, Repeated):
+            return await standing(room, call.target, facts_in(outcome.answer))
+    return Made(found.uuid, found.value)
+
+
+async def _moved(room: Room, call: ReplaceView, found: Found, plan: publish.Plan) -> Made | None:
+    """Lead a view to its new metadata file; None where another was quicker."""
+    file, bucket = plan.pointer.metadata_location, found.warehouse.bucket
     try:
         outcome = await commit_once(room.state, Transaction(plan.expect, plan.changes), call.once, found.uuid)
     except StateUnknown:
         pointer = await room.catalog.pointer(found.warehouse, found.uuid)
-        if pointer is None or pointer.value.metadata_location != written.location:
+        if pointer is None or pointer.value.metadata_location != file:
             raise CommitStateUnknown from None
         return Made(found.uuid, plan.pointer)
     except (KeyReused, RefusedBefore):
-        await room.files.discard((written.location,), found.warehouse.bucket)
+        await room.files.discard((file,), bucket)
         raise
     if isinstance(outcome, Conflict):
-        await room.files.discard((written.location,), found.warehouse.bucket)
+        await room.files.discard((file,), bucket)
         if await room.catalog.pointer(found.warehouse, found.uuid) is None:
             raise missing(EntryKind.VIEW, call.target.identifier)
         if publish.is_taken(plan, outcome.failed):
-            raise publish.place_taken(new.location)
+            raise publish.place_taken(plan.pointer.location)
         return None
     if isinstance(outcome, Repeated):
         return await standing(room, call.target, facts_in(outcome.answer))
