@@ -26,7 +26,7 @@ from lakeshare.formats.iceberg.view_updates import (
 )
 from tests.formats.iceberg.made import LOCATION, SCHEMA, UUID, created, field, schema, snapshot, with_snapshots
 
-IDS = st.integers(1, 6)
+IDS = st.one_of(st.integers(1, 6), st.sampled_from([-2, -1, 0, 2**63 - 1]))
 NUMBERS = st.integers(-1, 4)
 NAMES = st.sampled_from(["main", "audit", "v1"])
 GROWING = [

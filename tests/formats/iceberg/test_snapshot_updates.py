@@ -156,6 +156,9 @@ def test_a_branch_has_its_retention():
         (add(2, **{"manifest-list": None}), "manifest-list must be a string"),
         (add(2, **{"manifest-list": None, "manifests": ["s3://m"]}), "manifest-list must be a string"),
         (add(2**63), "snapshot-id must be from"),
+        (add(-1), "snapshot-id must not be -1, which stands for no snapshot"),
+        (add(2, **{"parent-snapshot-id": 2**63}), "parent-snapshot-id must be from"),
+        (add(2, **{"schema-id": 2**31}), "schema-id must be from"),
         (add(2, **{"added-rows": -1}), "added-rows must be from 0"),
     ],
 )

@@ -11,7 +11,13 @@ from lakeshare.formats.iceberg.attachments import EncryptionKey, StatisticsFile
 from lakeshare.formats.iceberg.documents import Document
 from lakeshare.formats.iceberg.layout import PartitionSpec, SortOrder
 from lakeshare.formats.iceberg.schema import Schema
-from lakeshare.formats.iceberg.snapshots import MetadataLogEntry, Snapshot, SnapshotLogEntry, SnapshotRef
+from lakeshare.formats.iceberg.snapshots import (
+    NO_SNAPSHOT,
+    MetadataLogEntry,
+    Snapshot,
+    SnapshotLogEntry,
+    SnapshotRef,
+)
 
 ROW_LINEAGE_SINCE = 3
 """The format version from which rows have ids, and tables `next-row-id`."""
@@ -120,7 +126,7 @@ def _add_what_versions_differ_in(document: dict[str, Any], metadata: TableMetada
         document["schema"] = metadata.current_schema.document
         document["partition-spec"] = metadata.default_spec.document["fields"]
     if metadata.format_version < ROW_LINEAGE_SINCE and metadata.current_snapshot_id is None:
-        document["current-snapshot-id"] = -1
+        document["current-snapshot-id"] = NO_SNAPSHOT
     if metadata.format_version >= ROW_LINEAGE_SINCE:
         document["next-row-id"] = metadata.next_row_id
     if metadata.encryption_keys:

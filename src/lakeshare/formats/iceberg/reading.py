@@ -38,6 +38,7 @@ from lakeshare.formats.iceberg.metadata import MAX_KINDS, ROW_LINEAGE_SINCE, Tab
 from lakeshare.formats.iceberg.schema import Schema, parse_schema, read
 from lakeshare.formats.iceberg.snapshots import (
     MAIN,
+    NO_SNAPSHOT,
     Snapshot,
     SnapshotRef,
     parse_metadata_log,
@@ -222,7 +223,7 @@ def _refs(document: Document, snapshots: Iterable[Snapshot]) -> tuple[Mapping[st
         if ref.snapshot_id not in ids:
             raise InvalidMetadata(f"Snapshot for reference {shown(name)} does not exist in the existing snapshots list")
     current = optional_integer(document, "current-snapshot-id", _WHAT)
-    if current is None or current == -1:
+    if current is None or current == NO_SNAPSHOT:
         if MAIN in refs:
             raise InvalidMetadata("Current snapshot is not set, but main branch exists")
         return refs, None

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lakeshare.formats.iceberg.documents import (
+    MAX_INT,
     MAX_LONG,
     Document,
     as_document,
@@ -22,6 +23,9 @@ from lakeshare.formats.iceberg.errors import InvalidMetadata
 
 MAIN = "main"
 """The branch whose head is the table's current snapshot."""
+
+NO_SNAPSHOT = -1
+"""What `current-snapshot-id` is in a table without a current snapshot, up to version 2."""
 
 _KINDS = (
     ("snapshot-id", int),
@@ -234,7 +238,10 @@ def _check_manifests(document: Document, format_version: int) -> None:
 def parse_new_snapshot(document: Document, format_version: int) -> Snapshot:
     """Take a snapshot that a commit adds."""
     snapshot = parse_snapshot(document, format_version)
-    as_integer(snapshot.id, "snapshot: snapshot-id")
+    if as_integer(snapshot.id, "snapshot: snapshot-id") == NO_SNAPSHOT:
+        raise InvalidMetadata(f"snapshot: snapshot-id must not be {NO_SNAPSHOT}, which stands for no snapshot")
+    optional_integer(document, "parent-snapshot-id", "snapshot")
+    optional_integer(document, "schema-id", "snapshot", most=MAX_INT)
     optional_integer(document, "sequence-number", "snapshot", least=0)
     optional_integer(document, "timestamp-ms", "snapshot", least=0)
     optional_integer(document, "first-row-id", "snapshot", least=0)
