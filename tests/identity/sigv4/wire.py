@@ -78,11 +78,13 @@ class ChunkWriter:
         return self.previous
 
 
-def authorization(method: str, headers: Mapping[str, str], timestamp: str, payload_hash: str, service: str) -> str:
-    """Sign a request for the path `/` and no query, all headers given, as AWS's documentation describes it."""
+def authorization(
+    method: str, headers: Mapping[str, str], timestamp: str, payload_hash: str, service: str, path: str = "/"
+) -> str:
+    """Sign a request for a canonical path and no query, all headers given, as AWS's documentation describes it."""
     lines = "".join(f"{name}:{headers[name]}\n" for name in sorted(headers))
     names = ";".join(sorted(headers))
-    form = f"{method}\n/\n\n{lines}\n{names}\n{payload_hash}"
+    form = f"{method}\n{path}\n\n{lines}\n{names}\n{payload_hash}"
     scope = f"{timestamp[:8]}/us-east-1/{service}/aws4_request"
     message = f"AWS4-HMAC-SHA256\n{timestamp}\n{scope}\n{hashlib.sha256(form.encode()).hexdigest()}"
     key = signing_key(SECRET.reveal(), timestamp[:8], "us-east-1", service)

@@ -58,6 +58,11 @@ def canonical_path(raw_path: str) -> str:
     return quote_from_bytes(unquote_to_bytes(octets(raw_path)), safe="/")
 
 
+def escaped_path(raw_path: str) -> str:
+    """Return a path as it was sent, encoded once more."""
+    return quote_from_bytes(octets(raw_path), safe="/")
+
+
 def canonical_pairs(raw_query: str) -> Pairs:
     """Return a query's parameters, encoded and in canonical order; raises ValueError if there are too many.
 

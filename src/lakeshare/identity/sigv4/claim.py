@@ -11,6 +11,7 @@ from lakeshare.identity.sigv4.canonical import (
     canonical_headers,
     canonical_path,
     canonical_request,
+    escaped_path,
     string_to_sign,
 )
 from lakeshare.identity.sigv4.chunks import ChunkSeed
@@ -48,7 +49,8 @@ def canonical_forms(  # noqa: PLR0913 - the last is rare
 ) -> list[str]:
     """Return the canonical requests that a claim may have signed; raises SignatureMismatch if a header is missing.
 
-    `twice` also takes a path encoded twice where the scope names S3, or with encoded slashes left as they are.
+    `twice` also takes a path encoded twice where the scope names S3, and the path as it was sent, encoded once more
+    or with encoded slashes left as they are.
     """
     try:
         headers = canonical_headers(request.headers, claim.signed)
@@ -57,9 +59,12 @@ def canonical_forms(  # noqa: PLR0913 - the last is rare
         raise SignatureMismatch(claim.scope.access_key, reason) from None
     path = canonical_path(request.raw_path)
     paths = [path]
-    if twice and _SLASH in request.raw_path.upper():
-        # Where names stand in a path, signers keep a slash within one apart from the slash between two.
-        paths += [request.raw_path, request.raw_path.replace("%", "%25")]
+    if twice and path != request.raw_path:
+        # Java sends a blank in a name as a plus, and signs that as %2B beside escapes that it escapes.
+        paths.append(escaped_path(request.raw_path))
+        if _SLASH in request.raw_path.upper():
+            # Where names stand in a path, signers keep a slash within one apart from the slash between two.
+            paths.append(request.raw_path)
     if "%" in path and (twice or claim.scope.service != "s3"):
         # S3 encodes a path once; other services twice, though MinIO's clients do so for none.
         paths.insert(0, path.replace("%", "%25"))
