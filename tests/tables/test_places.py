@@ -163,6 +163,18 @@ class TestChoosing:
         trusted = user(lake, {"Action": "s3tables:CreateTable", "Resource": "*"}, staged | resource)
         trusted.ok("POST", *asked[0])
 
+    def test_a_namespace_chooses_for_its_tables(self, lake: Lake, where: str):
+        """The folder of a namespace's tables is chosen by who may write there, unless it is the server's own choice."""
+        owner = user(lake, {"Action": ["s3tables:*Namespace*", "s3tables:CreateTable"], "Resource": "*"})
+        elsewhere = {"location": f"s3://{lake.warehouse}/others-{uuid.uuid4().hex}"}
+        own, name = {"location": lake.ok("GET", where)["properties"]["location"]}, f"ns-{uuid.uuid4().hex[:8]}"
+        body = {"namespace": [name], "properties": elsewhere}
+        assert owner.refused("POST", "/{w}/namespaces", body)[:2] == (403, "ForbiddenException")
+        assert owner.refused("POST", f"{where}/properties", {"updates": elsewhere})[0] == 403
+        assert owner.ok("POST", f"{where}/properties", {"updates": own})["updated"] == ["location"]
+        lake.ok("POST", "/{w}/namespaces", body)
+        assert lake.table(f"/{{w}}/namespaces/{name}", "t")["metadata"]["location"].startswith(elsewhere["location"])
+
     def test_a_file_cannot_choose_either(self, lake: Lake, where: str, maker: Lake):
         """A metadata file that is registered puts its table where whoever registers it has rights, or nowhere."""
         location = f"s3://{lake.warehouse}/others-{uuid.uuid4().hex}"

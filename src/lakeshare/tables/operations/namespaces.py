@@ -11,8 +11,8 @@ from lakeshare.tables.errors import BadRequest, NamespaceExists, NamespaceNotEmp
 from lakeshare.tables.model.entries import NamespaceRecord, Warehouse
 from lakeshare.tables.model.names import Namespace, joined, shown
 from lakeshare.tables.model.paging import Paging, token_for
-from lakeshare.tables.model.places import namespace_location, table_place
-from lakeshare.tables.model.targets import namespace_need, warehouse_need
+from lakeshare.tables.model.places import chosen_place, namespace_location, place_of, table_place
+from lakeshare.tables.model.targets import namespace_need, place_needs, warehouse_need
 from lakeshare.tables.operations.receipts import Once, commit_once, facts_in, facts_of, is_done
 from lakeshare.tables.records import NAMES, NAMESPACES, WAREHOUSES
 from lakeshare.tables.room import Room
@@ -33,8 +33,9 @@ class CreateNamespace:
     once: Once | None = None
 
     def requires(self) -> tuple[Need, ...]:
-        """Say what the caller must be allowed."""
-        return (namespace_need("CreateNamespace", self.warehouse.name, self.namespace),)
+        """Say what the caller must be allowed: to make it, and to have its tables where they are to lie."""
+        need = namespace_need("CreateNamespace", self.warehouse.name, self.namespace)
+        return need, *_chosen(self.warehouse, self.namespace, self.properties)
 
 
 async def create_namespace(room: Room, call: CreateNamespace) -> Mapping[str, str]:
@@ -143,8 +144,9 @@ class UpdateProperties:
     once: Once | None = None
 
     def requires(self) -> tuple[Need, ...]:
-        """Say what the caller must be allowed."""
-        return (namespace_need("UpdateNamespaceProperties", self.warehouse.name, self.namespace),)
+        """Say what the caller must be allowed: to change them, and to have new tables where they are to lie."""
+        need = namespace_need("UpdateNamespaceProperties", self.warehouse.name, self.namespace)
+        return need, *_chosen(self.warehouse, self.namespace, self.updates)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +201,12 @@ def check_properties(properties: Mapping[str, str], warehouse: Warehouse) -> Map
 def location_of(warehouse: Warehouse, namespace: Namespace, record: NamespaceRecord) -> str:
     """Return the folder that a namespace's new tables lie in."""
     return record.properties.get(LOCATION) or namespace_location(warehouse.bucket, namespace)
+
+
+def _chosen(warehouse: Warehouse, namespace: Namespace, properties: Mapping[str, str]) -> tuple[Need, ...]:
+    """Say what must be allowed to choose the folder of a namespace's new tables; the server's own needs nothing."""
+    place = chosen_place(properties.get(LOCATION), warehouse.bucket)
+    return () if place == place_of(namespace_location(warehouse.bucket, namespace)) else place_needs(place)
 
 
 def _shown(warehouse: Warehouse, namespace: Namespace, record: NamespaceRecord) -> Mapping[str, str]:
