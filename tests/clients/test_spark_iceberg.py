@@ -111,6 +111,17 @@ def test_tables_live(spark: Any, space: str):
     assert rows(spark, f"SHOW TABLES IN {space}") == []
 
 
+def test_names_may_be_any(spark: Any, space: str):
+    """Names with blanks, slashes, pluses and umlauts, below other names, are those of tables as all others are."""
+    inner = f"{space}.`ä b`"
+    spark.sql(f"CREATE NAMESPACE {inner}")
+    for name in ("a b", "a+b", "a/b ö", "50 %"):
+        table = f"{inner}.`{name}`"
+        spark.sql(f"CREATE TABLE {table} USING iceberg AS SELECT id FROM range(3)")
+        spark.sql(f"INSERT INTO {table} VALUES (7)")
+        assert rows(spark, f"SELECT count(*) FROM {table}") == [(4,)]
+
+
 def test_version_3_has_deletion_vectors(spark: Any, space: str):
     """A table of format version 3 is deleted from by vectors, keeps the ids of its rows, and is read as it is."""
     table = f"{space}.vectors"

@@ -215,7 +215,7 @@ def test_other_services_encode_a_path_twice_or_once() -> None:
 
 @pytest.mark.parametrize("sent", ["a%1Fb+c/tables/t", "a%1Fb/tables/x%2Fy+z", "a%1fb/tables/t", "%C3%A4+o"])
 def test_a_gateway_takes_a_path_as_it_was_sent(sent: str) -> None:
-    """Java sends a blank in a name as a plus, and signs what it sends, encoded once more."""
+    """Iceberg's Java up to 1.11 sends a blank in a name as a plus, and signs what it sends, encoded once more."""
     path, services = f"/_iceberg/v1/namespaces/{sent}", {"s3tables", "execute-api"}
     headers = {"host": "127.0.0.1:9000", "x-amz-date": format_timestamp(NOW), "x-amz-content-sha256": EMPTY}
     proof = authorization("GET", headers, format_timestamp(NOW), EMPTY, "s3tables", quote(path, safe="/"))

@@ -60,7 +60,7 @@ def canonical_forms(  # noqa: PLR0913 - the last is rare
     path = canonical_path(request.raw_path)
     paths = [path]
     if twice and path != request.raw_path:
-        # Java sends a blank in a name as a plus, and signs that as %2B beside escapes that it escapes.
+        # Iceberg's Java up to 1.11 sends a blank in a name as a plus, signed as %2B beside escapes that it escapes.
         paths.append(escaped_path(request.raw_path))
         if _SLASH in request.raw_path.upper():
             # Where names stand in a path, signers keep a slash within one apart from the slash between two.
