@@ -105,7 +105,7 @@ class MetadataFiles:
         if (held := self._raw.get(key)) is not None:
             return held
         found = await self.table(pointer)
-        raw = await _worked(pointer.metadata_bytes, lambda: encode_table(only_referenced_snapshots(found)))
+        raw = await _worked(_weight(found, pointer), lambda: encode_table(only_referenced_snapshots(found)))
         self._raw.put(key, raw, len(raw))
         return raw
 
@@ -117,11 +117,11 @@ class MetadataFiles:
         """Return a view's metadata as a value. Raises MetadataFileMissing, MetadataFileChanged."""
         return cast("ViewMetadata", await self._value(pointer))
 
-    async def read(self, location: str, place: Place) -> tuple[bytes, Written]:
-        """Return a file that is to be registered. Raises MetadataFileMissing, BadRequest."""
+    async def read(self, location: str, place: Place, kind: EntryKind) -> tuple[Metadata, Written]:
+        """Return what a file says that is to be registered. Raises MetadataFileMissing, BadRequest, InvalidMetadata."""
         opened = await self._opened(location, place)
-        raw = _unpacked(await _bytes_of(opened), location)
-        return raw, Written(location, opened.info.etag, opened.info.size)
+        raw = await _unpacked(await _bytes_of(opened), location)
+        return await _parsed(raw, kind), Written(location, opened.info.etag, opened.info.size)
 
     async def write(self, location: str, value: Metadata) -> Written:
         """Make a new file durable. Raises what the store raises."""
@@ -153,17 +153,15 @@ class MetadataFiles:
             return held
         raw = self._raw.get(key)
         if raw is None:
-            raw = _unpacked(await _bytes_of(await self._open(pointer)), pointer.metadata_location)
-        parse: Callable[[bytes], Metadata] = parse_table if pointer.kind is EntryKind.TABLE else parse_view
-        whole = raw
-        value = await _worked(len(whole), lambda: parse(whole))
-        self._parsed.put(key, value, len(whole))
+            raw = await _unpacked(await _bytes_of(await self._open(pointer)), pointer.metadata_location)
+        value = await _parsed(raw, pointer.kind)
+        self._parsed.put(key, value, len(raw))
         return value
 
     async def _in_our_form(self, pointer: Pointer) -> bytes:
         value = await self._value(pointer)
         encode = encode_table if isinstance(value, TableMetadata) else encode_view
-        return await _worked(pointer.metadata_bytes, lambda: cast("Callable[[Any], bytes]", encode)(value))
+        return await _worked(_weight(value, pointer), lambda: cast("Callable[[Any], bytes]", encode)(value))
 
     async def _open(self, pointer: Pointer) -> Opened:
         place = place_of(pointer.metadata_location)
@@ -194,10 +192,18 @@ async def _read(span: FileSpan) -> bytes:
     return await read_block(span.path, span.offset, span.length)
 
 
-def _unpacked(raw: bytes, location: str) -> bytes:
-    """Unpack a file that is gzip (`*.gz.metadata.json`), within its bound. Raises BadRequest."""
-    if not raw.startswith(_GZIP_MAGIC):
-        return raw
+async def _parsed(raw: bytes, kind: EntryKind) -> Metadata:
+    parse: Callable[[bytes], Metadata] = parse_table if kind is EntryKind.TABLE else parse_view
+    return await _worked(len(raw), lambda: parse(raw))
+
+
+async def _unpacked(raw: bytes, location: str) -> bytes:
+    """Unpack a file that is gzip (`*.gz.metadata.json`), on a thread: a small one may be large unpacked."""
+    return await asyncio.to_thread(_unpack, raw, location) if raw.startswith(_GZIP_MAGIC) else raw
+
+
+def _unpack(raw: bytes, location: str) -> bytes:
+    """Unpack a file within its bound. Raises BadRequest."""
     try:
         unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
         found = unpacker.decompress(raw, MAX_JSON_BYTES)
@@ -213,6 +219,6 @@ async def _worked(size: int, work: Callable[[], T]) -> T:
     return work() if size < LARGE_BYTES else await asyncio.to_thread(work)
 
 
-def _weight(value: Metadata) -> int:
-    """Guess how large a value is once it is written, from what it has most of."""
-    return len(getattr(value, "snapshots", ())) * 1_000
+def _weight(value: Metadata, pointer: Pointer | None = None) -> int:
+    """Guess how large a value is once it is written, from what it has most of, and from its file if there is one."""
+    return max(len(getattr(value, "snapshots", ())) * 1_000, 0 if pointer is None else pointer.metadata_bytes)

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from lakeshare.formats.iceberg.creating import CreateTable as NewTable
 from lakeshare.formats.iceberg.creating import new_table
-from lakeshare.formats.iceberg.table import TableMetadata, parse_table
-from lakeshare.formats.iceberg.view import parse_view
+from lakeshare.formats.iceberg.table import TableMetadata
 from lakeshare.identity.caller import Need
 from lakeshare.state.port import At, Conflict, Repeated, Transaction
 from lakeshare.tables.errors import (
@@ -209,8 +208,7 @@ async def _registrable(room: Room, call: Register, held: str, allow: Allow) -> t
     warehouse, location = call.target.warehouse, call.metadata_location
     file = file_place(location, warehouse.bucket)
     await allow(reading_needs(file, place_of(held)))
-    raw, written = await room.files.read(location, file)
-    metadata: Metadata = parse_table(raw) if call.target.kind is EntryKind.TABLE else parse_view(raw)
+    metadata, written = await room.files.read(location, file, call.target.kind)
     table_place(metadata.location, warehouse.bucket)
     await allow(chosen_needs(warehouse, metadata.location, metadata.properties, held=held))
     return metadata, written
