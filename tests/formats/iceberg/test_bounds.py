@@ -55,6 +55,23 @@ def test_many_snapshots_expire_one_by_one(large):
     assert log_of(new) == [(1_000 + MANY, MANY)]
 
 
+def test_a_long_tail_of_slashes_goes_at_once():
+    """Slashes behind a location are taken off in one step, however many there are; those of a scheme stay."""
+    found = changed(created(), {"action": "set-location", "location": "s3://b/t" + "/" * 8_000_000})
+    assert found.location == "s3://b/t"
+    assert changed(created(), {"action": "set-location", "location": "s3://" + "/" * 5}).location == "s3://"
+    with pytest.raises(InvalidMetadata, match="location must not be empty"):
+        changed(created(), {"action": "set-location", "location": "/" * 5})
+
+
+def test_a_long_name_is_not_repeated_without_end():
+    """A name stands before that of each field within it, so that all of them together are bounded."""
+    inside = [field(number, f"c{number}") for number in range(2, 1_002)]
+    around = field(1, "n" * 100_000, {"type": "struct", "fields": inside})
+    with pytest.raises(InvalidMetadata, match="its names have more than"):
+        changed(created(), {"action": "add-schema", "schema": schema(around)})
+
+
 def test_a_commit_adds_a_bounded_number_of_schemas():
     """Schemas, specs and orders are compared with all others, so that a commit may add only so many."""
     update = {"action": "add-schema", "schema": SCHEMA}

@@ -139,11 +139,11 @@ def check_version(version: int) -> int:
 
 def strip_slash(location: str) -> str:
     """Return a location without slashes at its end; a scheme keeps its own."""
-    if not location:
+    stripped = location.rstrip("/")
+    if stripped.endswith(":") and location.startswith("//", len(stripped)):
+        stripped += "//"
+    if not stripped:
         raise InvalidMetadata("location must not be empty")
-    stripped = location
-    while stripped.endswith("/") and not stripped.endswith("://"):
-        stripped = stripped[:-1]
     return stripped
 
 

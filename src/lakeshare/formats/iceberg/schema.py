@@ -36,6 +36,9 @@ from lakeshare.formats.iceberg.types import (
 MAX_FIELD_ID = MAX_INT - 200
 """The ids above belong to metadata columns such as `_row_id` (specification, Reserved Field IDs)."""
 
+MAX_NAMES_CHARACTERS = 32 * 1024 * 1024
+"""Of all fields' names, each with those of the fields around it: a long name is repeated for each field within."""
+
 MAX_PROBLEMS = 20
 """How many problems of one schema an error lists."""
 
@@ -113,7 +116,13 @@ def read(schema: Schema) -> SchemaIndex:
     """Read a schema whole, and refuse one that contradicts itself."""
     by_id: dict[int, Node] = {}
     by_name: dict[str, Node] = {}
+    length = 0
     for node in _walk(schema.struct()):
+        length += len(node.name)
+        if length > MAX_NAMES_CHARACTERS:
+            raise InvalidMetadata(
+                f"Invalid schema: its names have more than {MAX_NAMES_CHARACTERS} characters together"
+            )
         if node.id in by_id:
             raise InvalidMetadata(f"Invalid schema: multiple fields for id {node.id}")
         if node.name in by_name:
