@@ -201,6 +201,16 @@ def test_maintenance_is_chosen_at_every_place(quick: Typed, warehouse: str, orde
     assert "nothing to change" in quick("table", "maintenance", "update", orders, "--type", "snapshots", code=2).err
 
 
+@pytest.mark.parametrize(
+    ("flag", "reason"), [("--noncurrent-days", "in any version"), ("--target-file-size-mb", "compaction")]
+)
+def test_flags_of_aistor_that_mean_nothing_here_are_explained(quick: Typed, orders: str, flag: str, reason: str):
+    """Who comes with a script for AIStor is told why a flag is not taken, and what to use."""
+    said = quick("table", "maintenance", "set", orders, "--type", "unreferenced", flag, "3", code=2).err
+    assert flag in said
+    assert reason in said
+
+
 def test_a_table_s_own_properties_are_shown_before_what_is_chosen(quick: Typed, warehouse: str):
     """Iceberg lets them count first, so that whoever asks what is done must see them."""
     place, name = f"lake/{warehouse}/ns/kept", "history.expire.min-snapshots-to-keep"

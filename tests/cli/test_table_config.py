@@ -46,6 +46,12 @@ def test_the_sql_for_duckdb_runs(quick: Typed, warehouse: str):
     assert quick("table", "list", f"lake/{warehouse}/ns").lines == ["t"]
 
 
+@pytest.mark.parametrize(("flags", "reason"), [((), "no engine"), (("--spark", "--trino"), "more than one engine")])
+def test_one_engine_is_named(quick: Typed, warehouse: str, flags: tuple[str, ...], reason: str):
+    """A configuration is for one engine: neither none nor the last of several is taken for it."""
+    assert reason in quick("table", "config", "lake", warehouse, *flags, code=2).err
+
+
 def test_spark_is_told_what_fits_together(quick: Typed, warehouse: str):
     """The settings are a file of properties, with jars of the Spark that is named, and no catalog-impl beside type."""
     found = quick("table", "config", "lake", warehouse, "--spark", "--json").record

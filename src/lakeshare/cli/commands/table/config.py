@@ -19,10 +19,12 @@ _HIDDEN_KEY, _HIDDEN_SECRET = "ACCESS_KEY", "SECRET_KEY"
 
 @command()
 @click.argument("words", metavar="ALIAS WAREHOUSE", nargs=-1, required=True, type=BUCKET)
-@click.option("--spark", "engine", flag_value="spark", help="For Spark, as a file of properties.")
-@click.option("--trino", "engine", flag_value="trino", help="For Trino, as a catalog's file of properties.")
-@click.option("--pyiceberg", "engine", flag_value="pyiceberg", help="For PyIceberg, as Python.")
-@click.option("--duckdb", "engine", flag_value="duckdb", help="For DuckDB, as SQL.")
+@click.option("--spark", "named", multiple=True, flag_value="spark", help="For Spark, as a file of properties.")
+@click.option(
+    "--trino", "named", multiple=True, flag_value="trino", help="For Trino, as a catalog's file of properties."
+)
+@click.option("--pyiceberg", "named", multiple=True, flag_value="pyiceberg", help="For PyIceberg, as Python.")
+@click.option("--duckdb", "named", multiple=True, flag_value="duckdb", help="For DuckDB, as SQL.")
 @click.option("--engine-version", default="", metavar="VERSION", help="Of Spark (3.5, 4.0, 4.1) or Trino (476, 481).")
 @click.option("--name", default="lakeshare", metavar="NAME", help="What the engine calls the catalog.")
 @click.option("--no-secrets", is_flag=True, help="Write words where the key and its secret belong.")
@@ -30,7 +32,7 @@ def config(
     session: Session,
     words: tuple[str, ...],
     *,
-    engine: str | None,
+    named: tuple[str, ...],
     engine_version: str,
     name: str,
     no_secrets: bool,
@@ -43,8 +45,7 @@ def config(
     lakeshare table config lake analytics --pyiceberg
     lakeshare table config lake analytics --duckdb --name lake | duckdb
     """
-    if engine is None:
-        raise Misused("no engine is named", "Say --spark, --trino, --pyiceberg or --duckdb.")
+    engine = _one(named)
     if not _NAME.fullmatch(name):
         raise Misused(f"--name {name!r} is no name for a catalog", "Use letters, digits and underscores.")
     spot = warehouse_of(session, words)
@@ -66,6 +67,14 @@ def config(
     if engine == "spark":
         facts["properties"] = engines.spark_properties(access, engine_version or engines.SPARK)
     return Record(facts, text)
+
+
+def _one(named: tuple[str, ...]) -> str:
+    """Return the engine that is named; a file is for one."""
+    if len(set(named)) == 1:
+        return named[0]
+    said = f"more than one engine is named: {', '.join(named)}" if named else "no engine is named"
+    raise Misused(said, "Say --spark, --trino, --pyiceberg or --duckdb.")
 
 
 def _text(engine: str, access: engines.Access, version: str) -> str:

@@ -72,13 +72,32 @@ def _type(ctx: click.Context, param: click.Parameter, value: str | None) -> str 
 _activity = click.option(
     "--type", "activity", required=True, metavar="TYPE", callback=_type, help="snapshots or unreferenced."
 )
+
+
+def _not_offered(said: str, next_step: str) -> Any:
+    """Return what refuses a flag of AIStor's that has no meaning here, and says why."""
+
+    def refuse(ctx: click.Context, param: click.Parameter, value: int | None) -> None:
+        del ctx
+        if value is not None:
+            raise Misused(f"{param.opts[0]} {said}", next_step)
+
+    return refuse
+
+
 _flags = (
     click.option("--max-age-hours", type=click.IntRange(1), help="Age from which a snapshot may go."),
     click.option("--min-snapshots", type=click.IntRange(1), help="Snapshots of a branch that stay however old."),
     click.option("--unreferenced-days", type=click.IntRange(1), help="Age from which an unreferenced file goes."),
     click.option("--interval", type=click.IntRange(5), metavar="MINUTES", help="Time between two runs."),
     click.option("--status", type=click.Choice(["enabled", "disabled"]), default=None, help="Whether it is done."),
-)
+    click.option("--noncurrent-days", type=int, hidden=True, expose_value=False, callback=_not_offered(
+        "means nothing here: an unreferenced file that is removed is gone, in any version", "Use --unreferenced-days.",
+    )),
+    click.option("--target-file-size-mb", type=int, hidden=True, expose_value=False, callback=_not_offered(
+        "belongs to compaction, the work of the pipeline", "`lakeshare table maintenance report` says who needs it.",
+    )),
+)  # fmt: skip
 _SETTINGS = {
     "max_age_hours": (SNAPSHOTS, "maxSnapshotAgeHours"),
     "min_snapshots": (SNAPSHOTS, "minSnapshotsToKeep"),
