@@ -192,10 +192,18 @@ def test_one_place_performs_and_it_asks_first(repository: Path):
     }
     assert places == {"server/dispatch.py": 1}
     tree = ast.parse((source / "server/dispatch.py").read_text())
-    (serve,) = [node for node in ast.walk(tree) if isinstance(node, ast.AsyncFunctionDef) and node.name == "_serve"]
-    asked = [position for position, step in enumerate(serve.body) if calls_of("authorise", step)]
+    found = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.AsyncFunctionDef)}
+    serve, allow = found["_serve"], found["_authorised"]
+    asked = [position for position, step in enumerate(serve.body) if "await _authorised(" in ast.unparse(step)]
     done = [position for position, step in enumerate(serve.body) if calls_of("perform", step)]
     assert asked
     assert done
     assert asked[0] < done[0]
     assert not any(isinstance(step, ast.If | ast.Try | ast.Return) for step in serve.body[asked[0] : done[0]])
+    (allow,) = [
+        node for node in ast.walk(tree) if isinstance(node, ast.AsyncFunctionDef) and node.name == "_authorised"
+    ]
+    assert ast.unparse(allow.body[1]).startswith(
+        "try:\n    await gate.authorise(admission, needs)\nexcept AccessDenied"
+    )
+    assert isinstance(allow.body[2], ast.Return)
