@@ -124,6 +124,12 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, P
     return paths
 
 
+_SIGNS_CERTIFICATES = x509.KeyUsage(
+    key_cert_sign=True, crl_sign=True, digital_signature=True, content_commitment=False, key_encipherment=False,
+    data_encipherment=False, key_agreement=False, encipher_only=False, decipher_only=False,
+)  # fmt: skip
+
+
 def _sign(
     subject: str,
     key: ec.EllipticCurvePrivateKey,
@@ -146,7 +152,9 @@ def _sign(
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
         .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer_key.public_key()), critical=False)
     )
-    if not ca:
+    if ca:
+        builder = builder.add_extension(_SIGNS_CERTIFICATES, critical=True)  # Python 3.13 asks for it.
+    else:
         builder = builder.add_extension(x509.SubjectAlternativeName(names), critical=False)
     return builder.sign(issuer_key, hashes.SHA256())
 
