@@ -95,8 +95,11 @@ class Loads:
 
     def _list(self, peer: Peer, number: int, row: str, bucket: str) -> Sample:
         many = (self.run.many if peer.name == "Lakeshare" else self.run.many_minio) if bucket == fill.MANY_KEYS else 0
-        starts = [fill.key_name(many * place // 4) for place in range(4)] if many else [""]
-        return take(row, peer, number, [self._job(peer, "list", 4, bucket, starts=starts)], "keys", self.run.patience)
+        # Of a few connections one worker may get all: both rows must keep both busy to be compared.
+        places = 16
+        starts = [fill.key_name(many * place // places) for place in range(places)] if many else [""]
+        job = self._job(peer, "list", places, bucket, starts=starts)
+        return take(row, peer, number, [job], "keys", self.run.patience)
 
     def _beside(self, peer: Peer, number: int) -> Sample:
         large = self._job(peer, "get", 4, targets=[[key, {}] for key in fill.LARGE_KEYS])

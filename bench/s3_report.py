@@ -35,8 +35,8 @@ UNITS = {
     "get4k": Unit("GET 4 KiB, signed, 32 connections", *_REQUESTS),
     "put64m": Unit("PUT 64 MiB, 4 connections", *_BYTES),
     "put4k": Unit("PUT 4 KiB, durable, 32 connections", *_REQUESTS),
-    "list": Unit("list of many keys, 4 connections", *_KEYS),
-    "list1k": Unit("list of 1 000 keys, 4 connections", *_KEYS),
+    "list": Unit("list of many keys, 16 connections", *_KEYS),
+    "list1k": Unit("list of 1 000 keys, 16 connections", *_KEYS),
     "beside": Unit("GET 4 KiB beside 4 downloads of 64 MiB: large", *_BYTES),
 }
 
