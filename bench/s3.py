@@ -21,6 +21,7 @@ import s3_fill as fill
 from running import ROOT, say
 from s3_peers import Peer, build_peers, start_lakeshare, start_minio, start_nginx
 from s3_report import plot, table, verdicts, write_docs
+from s3_requests import Requests
 from s3_samples import Sample, has_wrk, take, take_wrk
 
 MIB = fill.MIB
@@ -51,7 +52,8 @@ class Loads:
             "get64m": lambda peer, number: self._get(peer, number, "get64m", [[key, {}] for key in fill.LARGE_KEYS], 4),
             "get8m": lambda peer, number: self._get(peer, number, "get8m", [[key, {}] for key in fill.MEDIUM_KEYS], 8),
             "range1m": lambda peer, number: self._get(peer, number, "range1m", _ranges(), 16),
-            "get4k": self._get4k,
+            "get4k": lambda peer, number: self._get4k(peer, number, "get4k", Requests.presigned_target),
+            "get4kh": lambda peer, number: self._get4k(peer, number, "get4kh", Requests.signed_target),
             "put64m": self._put64m,
             "put4k": self._put4k,
             "list": lambda peer, number: self._list(peer, number, "list", fill.MANY_KEYS),
@@ -73,8 +75,10 @@ class Loads:
         job = self._job(peer, "get", connections, targets=targets)
         return take(row, peer, number, [job], "bytes", self.run.patience)
 
-    def _get4k(self, peer: Peer, number: int) -> Sample:
-        return take_wrk("get4k", peer, number, fill.SMALL_KEYS, self._job(peer, "", 32), self.run.patience)
+    def _get4k(self, peer: Peer, number: int, row: str, line: Callable[[Requests, str], str]) -> Sample:
+        job = self._job(peer, "", 32)
+        requests = Requests(**job["signing"])
+        return take_wrk(row, peer, number, [line(requests, key) for key in fill.SMALL_KEYS], job, self.run.patience)
 
     def _put64m(self, peer: Peer, number: int) -> Sample:
         job = self._job(peer, "put", 4, body=str(self.run.body), digests=self._large, prefix="written-")
@@ -160,13 +164,13 @@ class Bench:
 
 
 def _rows(asked: str) -> list[str]:
-    known = ["get64m", "get8m", "range1m", "get4k", "put64m", "put4k", "list", "list1k", "beside"]
+    known = ["get64m", "get8m", "range1m", "get4k", "get4kh", "put64m", "put4k", "list", "list1k", "beside"]
     rows = [row for row in known if not asked or row in asked.split(",")]
     if unknown := set(filter(None, asked.split(","))) - set(known):
         sys.exit(f"no such row: {', '.join(sorted(unknown))}; there are {', '.join(known)}")
-    if "get4k" in rows and not has_wrk():
-        say("wrk is not here (Debian: apt install wrk); get4k is skipped")
-        rows.remove("get4k")
+    if not has_wrk():
+        say("wrk is not here (Debian: apt install wrk); get4k and get4kh are skipped")
+        rows = [row for row in rows if not row.startswith("get4k")]
     return rows
 
 

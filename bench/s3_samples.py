@@ -15,7 +15,6 @@ from typing import Any
 
 import s3_meter
 from s3_peers import Peer
-from s3_requests import Requests
 
 LOAD = Path(__file__).with_name("s3_load.py")
 QUIET_CORES = 0.2
@@ -28,7 +27,11 @@ _CLIENT_SECONDS = 180
 _WRK = """
 local requests = {}
 init = function()
-  for line in io.lines("%s") do requests[#requests + 1] = wrk.format("GET", line) end
+  for line in io.lines("%s") do
+    local target, headers = line:match("^[^\\t]+"), {}
+    for name, value in line:gmatch("\\t([^:\\t]+): ([^\\t]*)") do headers[name] = value end
+    requests[#requests + 1] = wrk.format("GET", target, headers)
+  end
 end
 local number = 0
 request = function()
@@ -114,12 +117,11 @@ def take(row: str, peer: Peer, number: int, jobs: Sequence[dict[str, Any]], unit
     return _sample(row, peer, number, sum(result[unit] for result in results), cost, (p50, p99))
 
 
-def take_wrk(row: str, peer: Peer, number: int, keys: Sequence[str], told: dict[str, Any], patience: float) -> Sample:
-    """Drive small GETs by wrk, which costs less than any client of ours."""
-    requests = Requests(**told["signing"])
+def take_wrk(row: str, peer: Peer, number: int, lines: Sequence[str], told: dict[str, Any], patience: float) -> Sample:
+    """Drive small GETs by wrk, which costs less than any client of ours: a target a line, and headers behind tabs."""
     with tempfile.TemporaryDirectory() as folder:
         targets, script = Path(folder, "targets"), Path(folder, "load.lua")
-        targets.write_text("".join(requests.presigned_target(key) + "\n" for key in keys))
+        targets.write_text("".join(f"{line}\n" for line in lines))
         script.write_text(_WRK % targets)
         command = ["wrk", "-t1", f"-c{told['connections']}", f"-d{round(told['seconds'])}s", "--latency"]
         s3_meter.wait_for_quiet(QUIET_CORES, patience)

@@ -30,7 +30,7 @@ _SUM = len(SECONDS) + 1
 class _Places:
     """Where one kind of request counts."""
 
-    requests: int
+    counts: tuple[int, ...]
     latency: int
     received: int
     sent: int
@@ -43,9 +43,7 @@ class RequestMeter:
         self._meter = meter
         self._numbers = meter.numbers
         self._in_flight = meter.slot(IN_FLIGHT)
-        self._places: dict[tuple[str, str, int], _Places] = {}
-        self._outcomes: dict[str, int] = {}
-        self._decisions: dict[str, int] = {}
+        self._places: dict[tuple[str, str, int, str, str], _Places] = {}
         self._sample_at = 0.0
 
     def began(self) -> None:
@@ -67,40 +65,31 @@ class RequestMeter:
     ) -> None:
         """Count a request whose answer has left."""
         numbers = self._numbers
-        places = self._places.get((family, operation, status)) or self._place(family, operation, status)
+        kind = family, operation, status, outcome, decision
+        places = self._places.get(kind) or self._place(kind)
         numbers[self._in_flight] -= 1.0
-        numbers[places.requests] += 1.0
+        for slot in places.counts:
+            numbers[slot] += 1.0
         numbers[places.latency + bisect_left(SECONDS, seconds)] += 1.0
         numbers[places.latency + _SUM] += seconds
         if bytes_in:
             numbers[places.received] += bytes_in
         if bytes_out:
             numbers[places.sent] += bytes_out
-        if outcome:
-            numbers[self._outcomes.get(outcome) or self._outcome(outcome)] += 1.0
-        if decision != "none":
-            numbers[self._decisions.get(decision) or self._decision(decision)] += 1.0
         if error:
             self._meter.add(ERRORS, family, error)
         if (now := time.monotonic()) >= self._sample_at:
             self._sample_at = now + SAMPLE_SECONDS
             self._meter.sample()
 
-    def _place(self, family: str, operation: str, status: int) -> _Places:
+    def _place(self, kind: tuple[str, str, int, str, str]) -> _Places:
+        family, operation, status, outcome, decision = kind
         slot, shown = self._meter.slot, operation or UNKNOWN
-        found = _Places(
-            slot(REQUESTS, family, shown, str(status)),
-            slot(LATENCY, family, shown),
-            slot(RECEIVED, family),
-            slot(SENT, family),
-        )
-        self._places[family, operation, status] = found
-        return found
-
-    def _outcome(self, outcome: str) -> int:
-        found = self._outcomes[outcome] = self._meter.slot(SIGNATURES, outcome)
-        return found
-
-    def _decision(self, decision: str) -> int:
-        found = self._decisions[decision] = self._meter.slot(DECISIONS, decision)
+        counts = [slot(REQUESTS, family, shown, str(status))]
+        if outcome:
+            counts.append(slot(SIGNATURES, outcome))
+        if decision != "none":
+            counts.append(slot(DECISIONS, decision))
+        found = _Places(tuple(counts), slot(LATENCY, family, shown), slot(RECEIVED, family), slot(SENT, family))
+        self._places[kind] = found
         return found

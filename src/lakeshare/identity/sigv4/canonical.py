@@ -123,7 +123,7 @@ def canonical_value(value: str) -> str:
 
 def canonical_headers(headers: Mapping[str, str], signed: SignedHeaders) -> str:
     """Return the signed headers and their names; raises KeyError for one that is not there."""
-    lines = "".join([f"{name}:{headers[name]}\n" for name in signed.names])
+    lines = "\n".join([*map(":".join, zip(signed.names, map(headers.__getitem__, signed.names), strict=True)), ""])
     if "  " in lines or "\t" in lines or " \n" in lines or ": " in lines:
         lines = "".join([f"{name}:{canonical_value(headers[name])}\n" for name in signed.names])
     return f"{lines}\n{signed.text}"

@@ -53,15 +53,11 @@ def verify_header(  # noqa: PLR0913 - the last two are rare
         raise ClockSkewed(signed_at, now, SKEW_LIMIT_SECONDS)
     _require_signed(request, claim.signed.members)
     payload_hash = _payload_hash(headers.get("x-amz-content-sha256"), body_sha256)
-    queries = [canonical_query(pairs)]
+    forms = canonical_forms(request, claim, (request.method,), canonical_query(pairs), payload_hash, twice=lenient)
     if lenient and not all(value for _, value in pairs):
         # Signers built on `requests`, such as PyIceberg's, leave parameters without a value out of what they sign.
-        queries.append(canonical_query([pair for pair in pairs if pair[1]]))
-    forms = [
-        form
-        for query in queries
-        for form in canonical_forms(request, claim, (request.method,), query, payload_hash, twice=lenient)
-    ]
+        query = canonical_query([pair for pair in pairs if pair[1]])
+        forms += canonical_forms(request, claim, (request.method,), query, payload_hash, twice=True)
     key = check_signature(claim, keys, forms)
     token = headers.get("x-amz-security-token")
     scope = claim.scope
@@ -149,6 +145,6 @@ def _timestamp(request: Request) -> str:
 def _require_signed(request: Request, signed: frozenset[str]) -> None:
     if "host" not in signed:
         raise HeaderNotSigned("host")
-    for name in request.headers:
-        if name.startswith("x-amz-") and name not in signed:
+    for name in request.headers.keys() - signed:
+        if name.startswith("x-amz-"):
             raise HeaderNotSigned(name)

@@ -14,6 +14,7 @@ from lakeshare.storage.local.content import InlineContent, SegmentContent
 from lakeshare.storage.local.index import objects, rows
 from lakeshare.storage.local.index.rows import CONTENT, CRC64, VERSION_COLUMNS, Row
 from lakeshare.storage.local.layout import Layout
+from lakeshare.storage.local.remembered import Remembered
 from lakeshare.storage.local.segments import BLOB_ID_BYTES
 from lakeshare.storage.port import LATEST, Content, ObjectInfo, Opened, VersionRef
 
@@ -40,9 +41,10 @@ class Reads:
     that under an old one nothing is found. Where nothing is found, everything is looked up anew.
     """
 
-    def __init__(self, layout: Layout, readers: Readers) -> None:
+    def __init__(self, layout: Layout, readers: Readers, remembered: Remembered) -> None:
         self._layout = layout
         self._readers = readers
+        self._remembered = remembered
         self._numbers: dict[str, int] = {}
 
     def run(self, query: Callable[[apsw.Cursor], T]) -> T:
@@ -71,11 +73,17 @@ class Reads:
 
     def open(self, bucket: str, key: str, ref: VersionRef) -> Opened:
         """Return one version with its content. Raises as the port's open does."""
+        if ref is LATEST and (held := self._remembered.get(bucket, key)) is not None:
+            return held
+        beat = self._remembered.beat
         row = self._latest(_OPEN, bucket, key)
-        if _meant(row, ref):
-            info = rows.info(bucket, row)
-            return Opened(info, self._content(info, row, row[-1]))
-        return self.run(lambda cursor: self._open_other(cursor, bucket, key, ref))
+        if not _meant(row, ref):
+            return self.run(lambda cursor: self._open_other(cursor, bucket, key, ref))
+        info = rows.info(bucket, row)
+        opened = Opened(info, self._content(info, row, row[-1]))
+        if isinstance(opened.content, InlineContent):
+            self._remembered.keep(beat, opened)
+        return opened
 
     def _latest(self, statement: str, bucket: str, key: str) -> Row | None:
         """Return the row of a key's latest version, if there is one; None says that it must be looked for."""

@@ -19,6 +19,7 @@ import orjson
 from lakeshare.errors import LakeshareError
 from lakeshare.sqlite.committer import GroupCommitter
 from lakeshare.sqlite.errors import DatabaseError, DatabaseFull
+from lakeshare.sqlite.pulse import Pulse
 from lakeshare.sqlite.readers import Readers
 from lakeshare.storage.errors import StoreFailed, StoreFull
 from lakeshare.storage.ids import new_upload_id
@@ -30,6 +31,7 @@ from lakeshare.storage.local.index.schema import INDEX
 from lakeshare.storage.local.index.uploads import NewPart
 from lakeshare.storage.local.layout import Layout
 from lakeshare.storage.local.reads import Reads
+from lakeshare.storage.local.remembered import Remembered
 from lakeshare.storage.local.space import FreeSpace
 from lakeshare.storage.local.staging import LocalStaging
 from lakeshare.storage.port import (
@@ -69,9 +71,10 @@ class LocalStore:
     def __init__(self, layout: Layout, free_space_watermark: int) -> None:
         self._layout = layout
         self._space = FreeSpace(layout.root, free_space_watermark)
-        self._committer = GroupCommitter(layout.index, INDEX)
+        self._committer = GroupCommitter(layout.index, INDEX, self._beat)
+        self._pulse = Pulse(layout.index)
         self._readers = Readers(layout.index)
-        self._reads = Reads(layout, self._readers)
+        self._reads = Reads(layout, self._readers, Remembered(self._pulse))
         self._threads = ThreadPoolExecutor(IO_THREADS, thread_name_prefix="lakeshare-blobs")
 
     @classmethod
@@ -233,10 +236,15 @@ class LocalStore:
         loop = asyncio.get_running_loop()
         await loop.run_in_executor(None, self._close)
 
+    def _beat(self) -> None:
+        """Tell every process that there is news, before anyone is told of it."""
+        self._pulse.beat()
+
     def _close(self) -> None:
         self._threads.shutdown()
         self._committer.close()
         self._readers.close()
+        self._pulse.close()
 
     async def _durable(self, staging: LocalStaging, bucket: str, key: str) -> Payload:
         """Make staged bytes ready for a transaction: a small payload goes with it, a blob is on disk before it."""
