@@ -72,8 +72,17 @@ class _Inbox:
 class GroupCommitter:
     """The one writer of this process to one database. Make it after a fork, and close it."""
 
-    def __init__(self, path: Path, schema: Schema, committed: Callable[[], None] | None = None) -> None:
-        """Open a database; `committed` is called after each commit, before anyone is told of it."""
+    def __init__(
+        self,
+        path: Path,
+        schema: Schema,
+        committed: Callable[[], None] | None = None,
+        committing: Callable[[], None] | None = None,
+    ) -> None:
+        """Open a database; `committed` is called after each commit, before anyone is told of it.
+
+        `committing` is called before anyone can see it.
+        """
         refuse_network(path.parent)
         with contextlib.ExitStack() as undo:
             self._turnstile = Turnstile(path)
@@ -84,6 +93,7 @@ class GroupCommitter:
         self._cursor = self._connection.cursor()
         self._connection.set_wal_hook(self._note_pages)
         self._committed = committed
+        self._committing = committing
         self._pages = 0
         self._checkpoint_at = CHECKPOINT_PAGES
         self.batches = 0
@@ -168,6 +178,8 @@ class GroupCommitter:
             for one in batch:
                 self._attempt(one)
             committing = True
+            if self._committing is not None:
+                self._committing()
             self._cursor.execute("COMMIT")
         except apsw.Error as error:
             failure = translated(error, committing=committing)

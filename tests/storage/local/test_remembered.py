@@ -2,10 +2,10 @@
 
 import pytest
 
-from lakeshare.sqlite.pulse import Pulse
+from lakeshare.sqlite.pulse import STOPPED, Pulse
 from lakeshare.storage.errors import NoSuchBucket, NoSuchKey
-from lakeshare.storage.local import remembered
 from lakeshare.storage.local.content import InlineContent
+from lakeshare.storage.local.reads import _HEAD
 from lakeshare.storage.local.remembered import KEPT_BYTES, KEPT_OBJECTS, Remembered
 from lakeshare.storage.local.store import LocalStore
 from lakeshare.storage.port import LATEST, Facts, ObjectInfo, Opened
@@ -74,9 +74,17 @@ async def test_a_second_read_asks_the_index_no_more(local, monkeypatch):
     assert sorted(asked) == ["large"] * 3 + ["none"] * 3 + ["small"]
 
 
-def test_what_was_read_before_a_beat_is_not_kept_behind_it(tmp_path):
+@pytest.fixture
+def pulse(tmp_path):
+    """The pulse of an index that was committed to."""
+    made = Pulse(tmp_path / "index")
+    made.beat()
+    yield made
+    made.close()
+
+
+def test_what_was_read_before_a_beat_is_not_kept_behind_it(pulse):
     """A read that began before a commit counts as old, however late it is kept."""
-    pulse = Pulse(tmp_path / "index")
     memory = Remembered(pulse)
     before = memory.beat
     pulse.beat()
@@ -86,22 +94,40 @@ def test_what_was_read_before_a_beat_is_not_kept_behind_it(tmp_path):
     assert memory.get("b", "k") is not None
 
 
-def test_all_is_forgotten_in_time(tmp_path, monkeypatch):
-    """A commit whose process died before its beat is seen after a second."""
-    now = [100.0]
-    monkeypatch.setattr(remembered.time, "monotonic", lambda: now[0])
-    memory = Remembered(Pulse(tmp_path / "index"))
+def test_nothing_is_believed_while_a_commit_is_under_way(pulse):
+    """From just before a commit on nothing is given or kept, and so it stays if its process dies."""
+    memory = Remembered(pulse)
     memory.keep(memory.beat, opened("k"))
-    now[0] += 0.9
-    memory.keep(memory.beat, opened("later"))
     assert memory.get("b", "k") is not None
-    now[0] += 0.2
-    assert memory.get("b", "k") is memory.get("b", "later") is None
+    pulse.stop()
+    assert memory.get("b", "k") is None
+    memory.keep(memory.beat, opened("k"))
+    assert memory.get("b", "k") is None
+    pulse.beat()
+    assert memory.get("b", "k") is None
 
 
-def test_what_is_kept_has_bounds(tmp_path):
+async def test_the_pulse_stands_still_before_a_commit_can_be_seen(local, other, monkeypatch):
+    """When a reader of another process first sees a write, no process believes its memory any more."""
+    await local.put("k", b"old")
+    await other.read("k")
+    seen = []
+    beat = local.store._pulse.beat
+    committer = local.store._committer
+
+    def committed():
+        seen.append((other.store._reads._latest(_HEAD, "b", "k")[1], other.store._pulse.value))
+        beat()
+
+    monkeypatch.setattr(committer, "_committed", committed)
+    await local.put("k", b"newer")
+    assert seen == [(len(b"newer"), STOPPED)]
+    assert await other.read("k") == b"newer"
+
+
+def test_what_is_kept_has_bounds(pulse):
     """Neither many objects nor large ones add up to more than their bounds."""
-    memory = Remembered(Pulse(tmp_path / "index"))
+    memory = Remembered(pulse)
     for number in range(KEPT_OBJECTS * 2 + 1):
         memory.keep(memory.beat, opened(str(number)))
     assert sum(memory.get("b", str(number)) is not None for number in range(KEPT_OBJECTS * 2 + 1)) == 1

@@ -71,8 +71,8 @@ class LocalStore:
     def __init__(self, layout: Layout, free_space_watermark: int) -> None:
         self._layout = layout
         self._space = FreeSpace(layout.root, free_space_watermark)
-        self._committer = GroupCommitter(layout.index, INDEX, self._beat)
         self._pulse = Pulse(layout.index)
+        self._committer = GroupCommitter(layout.index, INDEX, self._pulse.beat, self._pulse.stop)
         self._readers = Readers(layout.index)
         self._reads = Reads(layout, self._readers, Remembered(self._pulse))
         self._threads = ThreadPoolExecutor(IO_THREADS, thread_name_prefix="lakeshare-blobs")
@@ -235,10 +235,6 @@ class LocalStore:
         """Finish what is under way and let go of the disk."""
         loop = asyncio.get_running_loop()
         await loop.run_in_executor(None, self._close)
-
-    def _beat(self) -> None:
-        """Tell every process that there is news, before anyone is told of it."""
-        self._pulse.beat()
 
     def _close(self) -> None:
         self._threads.shutdown()
